@@ -1,0 +1,34 @@
+package inspect
+
+import "time"
+
+// Defaults of [Config].
+const (
+	DefaultMatch      = "lock:*"
+	DefaultInterval   = time.Second
+	DefaultStuckAfter = 10 * time.Minute
+	// MinInterval is the shortest time between two looks that is accepted.
+	MinInterval = 100 * time.Millisecond
+)
+
+// Config says what to look for and how often. The zero value is usable.
+type Config struct {
+	// Match are SCAN glob patterns; empty means lock:*.
+	Match []string
+	// Prefix is what stands before a resource's name in dlock's own keys;
+	// empty means "lock:".
+	Prefix string
+	// Interval is the time between two looks of a live inspection.
+	Interval time.Duration
+	// StuckAfter is how long a lock may be held before it is flagged.
+	StuckAfter time.Duration
+	// ScanCount is the COUNT of one SCAN call, 500 by default.
+	ScanCount int64
+	// MaxKeys bounds how many keys one look keeps per node; 0 means
+	// 1,000,000. A look that reaches it is not Complete.
+	MaxKeys int
+	// EventRing is how many events are kept; 5000 by default.
+	EventRing int
+	// Tombstone is how long an expired lock stays listed, 10 s by default.
+	Tombstone time.Duration
+}

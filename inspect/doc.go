@@ -1,0 +1,33 @@
+// Package inspect looks at locks that live in Redis, judges them, explains
+// them and, when a person asks for it, releases them.
+//
+// Data flows one way:
+//
+//	nodes -> probe (per node) -> observations -> verdict -> Lock -> Snapshot -> ui
+//	                                                     \-> differences -> Event
+//
+// and one value flows back: a [Plan] that says what a release will send where.
+// Everything between the observations and the Snapshot is pure: it takes the
+// time as an argument and no client, so it is tested with tables.
+//
+// # What a look may and may not do
+//
+// Looking needs SCAN and PTTL and nothing else; every other command is
+// optional, and a node that refuses one is remembered as "not permitted"
+// rather than asked again on each pass. The package never sends KEYS, MONITOR
+// or CONFIG SET and loads no script in order to look. Reading a value resets
+// the idle time of the key, which for foreign locks is the only evidence of
+// age, so a value is read once, and again only when the key's remaining life
+// is not what the last sample predicts.
+//
+// # Honesty
+//
+// A node that does not answer is unreachable, never free. A number that is
+// not known is a zero [Maybe], never 0. A duration that is only a lower bound
+// says so (Lock.HeldIsMinimum). Identity is (database, key bytes, token);
+// never a row number, never the displayed text.
+//
+// Strings in these types that came from Redis (keys, tokens, owners, error
+// texts) are raw bytes. They must go through the cleaner of package ui/text
+// before they reach a terminal.
+package inspect

@@ -1,0 +1,207 @@
+package inspect
+
+import (
+	"slices"
+	"time"
+)
+
+// State is the verdict over one lock, from all nodes' answers.
+type State string
+
+// The states.
+//
+//   - Held: a quorum of the configured nodes stores one token.
+//   - Split: the nodes store several tokens and none has a quorum.
+//   - Partial: one token, below the quorum, and the silent nodes cannot lift it.
+//   - Unknown: silent nodes could decide whether it is held.
+//   - Expired: gone since the last sample; kept for a while as a tombstone.
+const (
+	Held    State = "held"
+	Split   State = "split"
+	Partial State = "partial"
+	Unknown State = "unknown"
+	Expired State = "expired"
+)
+
+// Flag is a remark on a lock that stands beside its state.
+type Flag string
+
+// The flags.
+const (
+	NoExpiry Flag = "no-expiry" // at least one copy that counts has no time to live
+	Stuck    Flag = "stuck"     // held longer than Config.StuckAfter
+	Expiring Flag = "expiring"  // little safe time is left and nobody has renewed it
+	Degraded Flag = "degraded"  // one vote less would end the quorum
+	Leftover Flag = "leftover"  // a minority of nodes keeps another token beside the majority
+)
+
+// ID is what a lock is, apart from who holds it.
+type ID struct {
+	DB  int
+	Key string // raw bytes
+}
+
+// Lock is one lock as all nodes together show it.
+type Lock struct {
+	ID ID
+	// Resource is the key without dlock's prefix where it has that prefix,
+	// else the whole key.
+	Resource string
+	// Library is the dialect that was recognised, "unknown" where none was;
+	// Kind is mutex, fair, read-write, semaphore, …; Type is Redis' word.
+	Library, Kind, Type string
+
+	State State
+	Flags []Flag
+	// Owners lists every distinct token the nodes store, most votes first,
+	// then smallest token. It is empty when nothing is known.
+	Owners []Owner
+	Votes  Votes
+
+	// Expiry is when the first owner loses its quorum if nothing renews:
+	// the k-th largest expiry among its copies, k being the quorum. Below a
+	// quorum it is when that owner's last copy ends.
+	Expiry Expiry
+	// FullTTL is the largest remaining life ever seen for the present
+	// token: the full length of its bar. Zero when not known.
+	FullTTL time.Duration
+
+	// HeldSince is when the present owner took it, as well as we know;
+	// HeldIsMinimum says that it may have been earlier. Zero when unknown.
+	HeldSince     time.Time
+	HeldIsMinimum bool
+	// Renewals counts the renewals we saw; LastRenewal is the newest.
+	Renewals    int
+	LastRenewal time.Time
+
+	Fence   Maybe[int64]
+	Waiters Maybe[int]
+	// Idle is how long nobody but us has touched the key, from OBJECT
+	// IDLETIME taken before the first read.
+	Idle Maybe[time.Duration]
+
+	// Copies has one entry per configured node, in the configured order.
+	Copies   []Copy
+	Findings []Finding
+
+	// GoneAt is when an Expired lock was first missed.
+	GoneAt time.Time
+}
+
+// Owner is one token that nodes store for a lock.
+type Owner struct {
+	Token string // raw bytes, as stored
+	// Name is who it is as the token tells it (host:pid or a label), ""
+	// when it does not.
+	Name string
+	Host string
+	PID  int // 0 when not known
+	// Since is when the owner took or asked for the lock, if the value
+	// tells.
+	Since time.Time
+	// Count is the reentrancy count where the library has one, else 1.
+	Count int
+	// Votes are the names of the nodes that store this token.
+	Votes []string
+	// Expiry is when its last copy ends.
+	Expiry Expiry
+}
+
+// Votes counts the answers about one lock.
+type Votes struct {
+	Need        int // the quorum
+	Agree       int // nodes that store the first owner's token
+	Of          int // configured nodes
+	Unreachable int // nodes that did not answer, or may not be asked
+}
+
+// Answer is what one node says about one lock.
+type Answer string
+
+// The answers. AnswerOther is a token other than the first owner's.
+const (
+	AnswerHeld        Answer = "held"
+	AnswerOther       Answer = "other"
+	AnswerFree        Answer = "free"
+	AnswerUnreachable Answer = "unreachable"
+	AnswerDenied      Answer = "denied"
+)
+
+// Copy is one node's copy of a lock, or the lack of one.
+type Copy struct {
+	Node   string
+	Answer Answer
+	// Token, Type and Expiry are what the node stores; for an unreachable
+	// node they are what it stored when it last answered ("" if nothing
+	// was ever seen), and SampledAt is then that moment.
+	Token  string
+	Type   string
+	Expiry Expiry
+	// HasToken is false when the node has the key but its value could not
+	// be read, or the node is known to have nothing.
+	HasToken  bool
+	SampledAt time.Time
+	// RTT is the round trip of the question.
+	RTT time.Duration
+	// Error is the server's or the network's word, raw.
+	Error string
+	// ChangedAt and Change tell what last happened on this node, as far
+	// as it was seen ("taken", "expired", …).
+	ChangedAt time.Time
+	Change    EventKind
+}
+
+// Severity grades a finding.
+type Severity string
+
+// The severities.
+const (
+	High   Severity = "high"
+	Medium Severity = "medium"
+	Low    Severity = "low"
+)
+
+// Finding is something worth a person's attention, with what to do about it.
+// ID is stable and part of the JSON output; Text is the evidence and Advice
+// the remedy, one plain sentence each. Bytes from Redis may stand in Text.
+type Finding struct {
+	ID       string
+	Severity Severity
+	Text     string
+	Advice   string
+}
+
+// Has reports whether the lock carries the flag.
+func (l Lock) Has(f Flag) bool { return slices.Contains(l.Flags, f) }
+
+// Holder returns the owner with the most votes, if there is any.
+func (l Lock) Holder() (Owner, bool) {
+	if len(l.Owners) == 0 {
+		return Owner{}, false
+	}
+	return l.Owners[0], true
+}
+
+// Trouble ranks a lock for sorting: 0 is the worst.
+func (l Lock) Trouble() int {
+	switch {
+	case l.State == Split:
+		return 0
+	case l.State != Expired && l.Has(NoExpiry):
+		return 1
+	case l.State != Expired && l.Has(Stuck):
+		return 2
+	case l.State == Partial:
+		return 3
+	case l.State == Unknown:
+		return 4
+	case l.State == Expired:
+		return 8
+	case l.Has(Expiring):
+		return 5
+	case l.Has(Leftover), l.Has(Degraded):
+		return 6
+	default:
+		return 7
+	}
+}

@@ -1,0 +1,146 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Kind groups failures by what they mean for a lock and for a person.
+type Kind int
+
+// The kinds of failure.
+const (
+	// OK is no failure.
+	OK Kind = iota
+	// Unreachable: no connection, or it broke. Nothing is known about
+	// what the server did.
+	Unreachable
+	// TimedOut: connected, but no answer in time. The command may still be
+	// carried out.
+	TimedOut
+	// Unauthorized: the server wants other credentials.
+	Unauthorized
+	// Forbidden: this user may not run this command or touch this key.
+	Forbidden
+	// Replica: the server is a read-only replica.
+	Replica
+	// NotServing: the server is there but refuses work at present (loading,
+	// out of memory, too few replicas, busy with a script, …). A later try
+	// can succeed.
+	NotServing
+	// WrongType: the key is of another type.
+	WrongType
+	// Refused: any other error reply.
+	Refused
+	// ReadOnlyMode: we did not send it, because of --read-only.
+	ReadOnlyMode
+	// Canceled: the caller gave up.
+	Canceled
+)
+
+// Transient reports whether trying again a little later makes sense.
+func (k Kind) Transient() bool {
+	return k == Unreachable || k == TimedOut || k == NotServing
+}
+
+// notServing lists the error codes of a server that may answer properly later.
+var notServing = []string{
+	"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "OOM", "NOREPLICAS", "MISCONF", "UNKILLABLE",
+	"ERR max number of clients",
+}
+
+// Classify tells what an error from a node's client means. It goes by the
+// error code a reply starts with, the one part of it that servers keep stable.
+func Classify(err error) Kind {
+	if err == nil || errors.Is(err, redis.Nil) {
+		return OK
+	}
+	switch {
+	case errors.Is(err, ErrReadOnly):
+		return ReadOnlyMode
+	case errors.Is(err, context.Canceled):
+		return Canceled
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, redis.ErrPoolTimeout):
+		return TimedOut
+	}
+	var reply redis.Error
+	if errors.As(err, &reply) {
+		return classifyReply(strings.TrimPrefix(reply.Error(), "ERR user_script:"))
+	}
+	var ne net.Error
+	if errors.As(err, &ne) && ne.Timeout() {
+		return TimedOut
+	}
+	return Unreachable
+}
+
+func classifyReply(text string) Kind {
+	for _, code := range notServing {
+		if strings.HasPrefix(text, code) {
+			return NotServing
+		}
+	}
+	code, _, _ := strings.Cut(text, " ")
+	switch code {
+	case "NOAUTH", "WRONGPASS", "DENIED":
+		return Unauthorized
+	case "NOPERM":
+		return Forbidden
+	case "READONLY":
+		return Replica
+	case "WRONGTYPE":
+		return WrongType
+	}
+	if strings.Contains(text, "invalid password") || strings.Contains(text, "without any password configured") {
+		return Unauthorized
+	}
+	return Refused
+}
+
+// Explain puts a failure into a few words, without a secret and without the
+// noise of the layers it came through. Bytes from the server may be in it.
+func Explain(err error) string {
+	if err == nil {
+		return ""
+	}
+	switch Classify(err) {
+	case TimedOut:
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			return "no connection in time"
+		}
+		return "no answer in time"
+	case Unreachable:
+		var dns *net.DNSError
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return "connection refused"
+		case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return "connection closed by the server"
+		case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+			return "no route to host"
+		case errors.Is(err, os.ErrNotExist):
+			return "no such socket"
+		case errors.As(err, &dns):
+			return "host name not found"
+		case errors.Is(err, redis.ErrClosed):
+			return "connection closed"
+		}
+		var op *net.OpError
+		if errors.As(err, &op) {
+			return op.Op + ": " + op.Err.Error()
+		}
+		return err.Error()
+	case Unauthorized:
+		return "AUTH refused: " + err.Error()
+	default:
+		return err.Error()
+	}
+}
