@@ -1,0 +1,309 @@
+package lockcore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Lock is one grant. It is safe for concurrent use. It ends once: by Release,
+// or because it was lost, and then Done is closed.
+type Lock struct {
+	locker   *Locker
+	cfg      config
+	resource string
+	attempt  *attempt
+	granted  time.Time
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	stopped chan struct{} // closed when the keeper has ended
+
+	// extending serialises rounds of extend, so that an older round cannot
+	// overwrite the lease of a newer one.
+	extending sync.Mutex
+
+	mu       sync.Mutex
+	lease    lease
+	lastSent time.Time // when a TTL was last sent, whether or not it was granted
+	renewals int
+
+	releaseOnce sync.Once
+	releaseErr  error
+}
+
+// hold turns a won attempt into a Lock and starts its keeper.
+func (l *Locker) hold(ctx context.Context, cfg config, resource string, a *attempt) *Lock {
+	k := &Lock{
+		locker: l, cfg: cfg, resource: resource, attempt: a,
+		granted: cfg.now(), lease: a.lease, lastSent: a.started,
+		stopped: make(chan struct{}),
+	}
+	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	l.background.Go(k.keep)
+	return k
+}
+
+// Resource is the name that was locked.
+func (k *Lock) Resource() string { return k.resource }
+
+// Key is the Redis key that holds the lock.
+func (k *Lock) Key() string { return k.attempt.entry.key }
+
+// Token is the value stored under the key. Whoever knows it can release the
+// lock.
+func (k *Lock) Token() Token { return k.attempt.token }
+
+// Fence is the fencing token: larger than that of every earlier grant of this
+// resource. Send it along with each write; storage that refuses a write whose
+// number is smaller than the largest it has seen is safe from a holder that
+// was paused past its lease.
+func (k *Lock) Fence() int64 { return k.attempt.fence }
+
+// Context ends when the lock does, with its cause: ErrReleased or a
+// *LostError. It carries the values of the context given to Acquire, but not
+// its deadline.
+func (k *Lock) Context() context.Context { return k.ctx }
+
+// Done is closed when the lock has ended, at the latest when its validity is
+// over by this process's clock, whether or not any node can be reached. A
+// process that was paused learns of it only after it wakes; that is what
+// fencing is for.
+func (k *Lock) Done() <-chan struct{} { return k.ctx.Done() }
+
+// Err is nil while the lock is held, then ErrReleased or a *LostError.
+func (k *Lock) Err() error { return context.Cause(k.ctx) }
+
+// Valid reports whether the lock is held at this moment, by the clock and not
+// by whether a timer has fired yet.
+func (k *Lock) Valid() bool { return k.Err() == nil && k.Remaining() > 0 }
+
+// Remaining is how long the lock stays valid if it is not renewed; never
+// negative.
+func (k *Lock) Remaining() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return max(0, k.lease.remaining(k.cfg.now()))
+}
+
+// Renewals counts the successful extensions so far.
+func (k *Lock) Renewals() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.renewals
+}
+
+// Extend renews the lease to a full TTL from now. It returns nil if a quorum
+// confirmed it, a *LostError if the lock is lost (it has then ended), or a
+// *NoQuorumError if too few nodes answered in time; the lock is then still
+// held for Remaining, and trying again makes sense.
+func (k *Lock) Extend(ctx context.Context) error {
+	k.extending.Lock()
+	defer k.extending.Unlock()
+	if err := k.Err(); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	current := k.lease
+	started := k.cfg.now()
+	k.lastSent = started
+	k.mu.Unlock()
+	left := current.remaining(started)
+	if left <= 0 {
+		return k.lose(k.expiry(started, current))
+	}
+
+	l := k.locker
+	answers := k.fanOut(ctx, func(ctx context.Context, v voter) answer { return v.extend(ctx, k.attempt.entry) })
+	timer := time.NewTimer(min(k.cfg.nodeTimeout, left))
+	defer timer.Stop()
+	got := make([]*answer, len(l.voters))
+	ours, no, taken := 0, 0, ""
+	for ours < l.quorum {
+		select {
+		case a := <-answers:
+			got[a.node] = &a.answer
+			switch {
+			case a.answer.err != nil:
+			case a.answer.standing == isOurs:
+				ours++
+			default:
+				no++
+				if a.answer.standing == isOthers {
+					taken = a.answer.found
+				}
+			}
+			if no > len(l.voters)-l.quorum {
+				reason := LossGone
+				if taken != "" {
+					reason = LossTaken
+				}
+				return k.lose(&LostError{Resource: k.resource, Reason: reason, Holder: taken, At: k.cfg.now()})
+			}
+			if all(got) && ours < l.quorum {
+				return k.unreached(got)
+			}
+		case <-timer.C:
+			return k.unreached(got)
+		case <-ctx.Done():
+			return errors.Join(k.unreached(got), context.Cause(ctx))
+		}
+	}
+
+	// The new lease counts from before this round was sent. It may only
+	// follow a lease that had not ended: otherwise somebody may have held
+	// the lock in between.
+	now := k.cfg.now()
+	if current.remaining(now) <= 0 {
+		return k.lose(k.expiry(now, current))
+	}
+	k.mu.Lock()
+	k.lease = lease{base: started, length: k.cfg.ttl - k.cfg.allowance()}
+	k.renewals++
+	k.mu.Unlock()
+	return nil
+}
+
+// Release gives the lock back: on every node the key is deleted if it still
+// holds this grant's token. It works although ctx is cancelled. The lock's
+// context ends before anything is sent.
+//
+// It returns nil once a quorum of nodes has let go; a *LostError if the lock
+// had been lost before, in which case nothing of others was touched; or a
+// *NotReleasedError if so few nodes could be reached that others stay locked
+// out until the TTL ends. Calling it again returns the same result.
+func (k *Lock) Release(ctx context.Context) error {
+	k.releaseOnce.Do(func() { k.releaseErr = k.release(ctx) })
+	return k.releaseErr
+}
+
+func (k *Lock) release(ctx context.Context) error {
+	// A lock whose validity is over was lost even if the keeper's timer
+	// has not fired yet.
+	now := k.cfg.now()
+	k.mu.Lock()
+	current := k.lease
+	k.mu.Unlock()
+	if current.remaining(now) <= 0 {
+		k.lose(k.expiry(now, current))
+	}
+	k.cancel(ErrReleased)
+	// No renewal may be in flight when the delete is sent.
+	<-k.stopped
+	k.extending.Lock()
+	defer k.extending.Unlock()
+
+	l := k.locker
+	answers := k.fanOut(ctx, func(ctx context.Context, v voter) answer {
+		return v.release(ctx, k.attempt.entry, k.attempt.fence)
+	})
+	timer := time.NewTimer(k.cfg.nodeTimeout)
+	defer timer.Stop()
+	got := make([]*answer, len(l.voters))
+	deleted, no, holder := 0, 0, ""
+	for waiting := true; waiting && deleted < l.quorum; waiting = waiting && !all(got) {
+		select {
+		case a := <-answers:
+			got[a.node] = &a.answer
+			switch {
+			case a.answer.err != nil:
+			case a.answer.standing == isOurs:
+				deleted++
+			default:
+				no++
+				if a.answer.standing == isOthers {
+					holder = a.answer.found
+				}
+			}
+		case <-timer.C:
+			waiting = false
+		}
+	}
+
+	var lost *LostError
+	if errors.As(k.Err(), &lost) {
+		return lost
+	}
+	if deleted >= l.quorum {
+		return nil
+	}
+	if no > len(l.voters)-l.quorum {
+		reason := LossGone
+		if holder != "" {
+			reason = LossTaken
+		}
+		return &LostError{Resource: k.resource, Reason: reason, Holder: holder, At: k.cfg.now()}
+	}
+	if silent := k.silent(got); len(silent) > len(l.voters)-l.quorum {
+		k.mu.Lock()
+		within := max(0, k.cfg.ttl-k.cfg.now().Sub(k.lastSent))
+		k.mu.Unlock()
+		return &NotReleasedError{Resource: k.resource, Within: within, Nodes: silent}
+	}
+	return nil
+}
+
+type indexedAnswer struct {
+	node   int
+	answer answer
+}
+
+// fanOut sends something to every node, on each behind this grant's acquire.
+func (k *Lock) fanOut(ctx context.Context, send func(context.Context, voter) answer) <-chan indexedAnswer {
+	answers := make(chan indexedAnswer, len(k.locker.voters))
+	for i, v := range k.locker.voters {
+		k.locker.background.Go(func() {
+			<-k.attempt.settled[i]
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.Timeout())
+			defer cancel()
+			answers <- indexedAnswer{i, send(ctx, v)}
+		})
+	}
+	return answers
+}
+
+// lose ends the lock with a cause and returns the cause it has ended with,
+// which is an earlier one if there was one.
+func (k *Lock) lose(err *LostError) error {
+	k.cancel(err)
+	return k.Err()
+}
+
+// expiry is the cause of a lease that ended.
+func (k *Lock) expiry(now time.Time, over lease) *LostError {
+	reason := LossExpired
+	if suspended(over.base, now) {
+		reason = LossSuspended
+	}
+	return &LostError{Resource: k.resource, Reason: reason, At: now}
+}
+
+// silent lists the nodes that did not answer, with their reasons.
+func (k *Lock) silent(got []*answer) []NodeError {
+	var silent []NodeError
+	for i, a := range got {
+		switch {
+		case a == nil:
+			silent = append(silent, NodeError{k.locker.voters[i].Name(), errNodeTimeout})
+		case a.err != nil:
+			silent = append(silent, NodeError{k.locker.voters[i].Name(), a.err})
+		}
+	}
+	return silent
+}
+
+func (k *Lock) unreached(got []*answer) *NoQuorumError {
+	silent := k.silent(got)
+	return &NoQuorumError{Resource: k.resource, Need: k.locker.quorum, Reached: len(got) - len(silent), Of: len(got), Nodes: silent}
+}
+
+func all(got []*answer) bool {
+	for _, a := range got {
+		if a == nil {
+			return false
+		}
+	}
+	return true
+}
