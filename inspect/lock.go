@@ -54,7 +54,9 @@ type Lock struct {
 	State State
 	Flags []Flag
 	// Owners lists every distinct token the nodes store, most votes first,
-	// then smallest token. It is empty when nothing is known.
+	// then smallest token. Where no node that answers stores anything, in
+	// the states Unknown and Expired, it holds the owner that was seen
+	// last, without Votes. It is empty when nothing is known.
 	Owners []Owner
 	Votes  Votes
 

@@ -1,0 +1,204 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"dlock/inspect/dialect"
+)
+
+// change compares what the nodes say now with what they last said, and adds
+// one event for each thing that happened to the lock as a whole. Nothing is an
+// event in the first step: what is there then was there before.
+func (t *tracker) change(tr *track, key string, replies []reply, v Verdict, now time.Time) {
+	c := t.changeNodes(tr, replies, v, now)
+	h, settled := holderOf(v)
+	before := tr.holder
+	event := func(kind EventKind, h holder, text string) {
+		t.add(Event{At: now, Kind: kind, Key: key, Token: h.token, Owner: ownerName(key, h), Text: text})
+	}
+	if t.steps == 0 {
+		return
+	}
+	votes := func() string { return fmt.Sprintf("%d of %d nodes", v.Agree, len(replies)) }
+	taken := false
+	switch {
+	case !settled:
+		if v.State == Split && tr.state != Split {
+			first, _ := subjectOf(v)
+			event(WentSplit, first, splitText(v, replies))
+		}
+		return
+	case before.held && !h.held:
+		kind := endKind(tr.expiry, c.missedAt, c.rtt)
+		text := ""
+		if v.Agree > 0 {
+			text = votes() + " still store a token, below the quorum"
+		}
+		event(kind, before, text)
+		return
+	case !h.held:
+		return
+	case !before.held:
+		// A lock whose nodes had not all been heard before was not
+		// necessarily free.
+		taken = tr.settled || !notBefore(replies, h, t.quorum).IsZero()
+		if taken {
+			event(Taken, h, votes())
+		}
+	case before.blind != h.blind:
+		return
+	case before != h:
+		event(HandedOver, h, "from "+nameOr(ownerName(key, before), "another token"))
+		taken = true
+	default:
+		t.changeHeld(tr, v, c, event, h, votes, now)
+	}
+	if v.Expiry.Never && !tr.noTTL && (taken || tr.settled) {
+		event(WentNoTTL, h, "the copies that make the quorum have no expiry")
+	}
+}
+
+// changeHeld is for a lock that is held as before by the same token.
+func (t *tracker) changeHeld(tr *track, v Verdict, c nodeChanges, event func(EventKind, holder, string), h holder, votes func() string, now time.Time) {
+	last := &t.pending
+	onNode := func(names []string) {
+		if len(names) == 1 {
+			(*last)[len(*last)-1].Node = names[0]
+		}
+	}
+	if len(c.lost) > 0 {
+		event(LostNode, h, votes()+" left, without "+strings.Join(c.lost, ", "))
+		onNode(c.lost)
+	}
+	if len(c.gained) > 0 {
+		event(GainedNode, h, votes()+" now, with "+strings.Join(c.gained, ", "))
+		onNode(c.gained)
+	}
+	// Both must have moved: the quorum's expiry also jumps when a node with
+	// an older copy comes back, and single copies jump one after the other
+	// when a sample falls into a renewal.
+	jumped := !tr.expiry.Never && !v.Expiry.Never && v.Expiry.At.After(tr.expiry.At.Add(renewalStep))
+	if c.renewed && jumped && !h.blind {
+		tr.renewals++
+		tr.lastRenewal = now
+		if tr.firstRenew.IsZero() {
+			tr.firstRenew = now
+		}
+		left, _ := v.Expiry.Remaining(now)
+		event(Renewed, h, human(left)+" left")
+	}
+}
+
+// nodeChanges is what changed on single nodes since their last answers.
+type nodeChanges struct {
+	lost, gained []string // names: of the first token, where it is the holder's
+	renewed      bool
+	missedAt     time.Time // when the first answer without the holder's token was asked for
+	rtt          time.Duration
+}
+
+func (t *tracker) changeNodes(tr *track, replies []reply, v Verdict, now time.Time) nodeChanges {
+	var c nodeChanges
+	had := tr.holder
+	for n, r := range replies {
+		if !r.answers || !r.sampled || r.sample.presence == forbidden {
+			continue
+		}
+		nt := &tr.nodes[n]
+		if kind := changeOf(*nt, r.sample); kind != "" && t.steps > 0 {
+			nt.change, nt.changed = kind, now
+			c.renewed = c.renewed || kind == Renewed
+		}
+		has := r.stores(had.token) || had.blind && r.sample.presence == present
+		if had.held && !has && (c.missedAt.IsZero() || r.sample.sent.Before(c.missedAt)) {
+			c.missedAt = r.sample.sent
+			c.rtt = r.sample.received.Sub(r.sample.sent)
+		}
+		if !had.held || had.blind || !nt.answered {
+			continue
+		}
+		hadIt := reply{answers: true, sampled: true, sample: nt.sample}.stores(had.token)
+		switch {
+		case hadIt && !has:
+			c.lost = append(c.lost, r.node.Name)
+		case !hadIt && has:
+			c.gained = append(c.gained, r.node.Name)
+		}
+	}
+	if c.missedAt.IsZero() {
+		c.missedAt = now
+	}
+	return c
+}
+
+// changeOf names what happened on one node between two answers, "" for
+// nothing.
+func changeOf(before nodeTrack, s sample) EventKind {
+	b := before.sample
+	switch {
+	case !before.answered:
+		if s.presence == present && !s.absentAt.IsZero() {
+			return Taken
+		}
+		return ""
+	case b.presence == present && s.presence == absent:
+		return endKind(b.expiry(), s.sent, s.received.Sub(s.sent))
+	case b.presence == absent && s.presence == present:
+		return Taken
+	case b.presence != present || s.presence != present:
+		return ""
+	case b.content != s.content || b.token != s.token:
+		return HandedOver
+	case !b.never && s.never:
+		return WentNoTTL
+	case renewed(b, s):
+		return Renewed
+	default:
+		return ""
+	}
+}
+
+// endKind tells an end whose time had come from one that came early: the copy
+// was missing in an answer that was asked for at the given moment.
+func endKind(e Expiry, missedAt time.Time, rtt time.Duration) EventKind {
+	if !e.Never && !e.At.IsZero() && !e.At.After(missedAt.Add(renewalStep+rtt)) {
+		return Ended
+	}
+	return Released
+}
+
+func ownerName(key string, h holder) string {
+	if !h.held || h.blind {
+		return ""
+	}
+	d, _ := dialect.Recognise(dialect.Entry{Key: key, Type: "string", Value: h.token, HasValue: true})
+	return d.Owner
+}
+
+func nameOr(name, fallback string) string {
+	if name == "" {
+		return fallback
+	}
+	return name
+}
+
+// human writes a duration for a sentence.
+func human(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	default:
+		text := d.Round(time.Second).String()
+		if strings.HasSuffix(text, "m0s") {
+			text = strings.TrimSuffix(text, "0s")
+		}
+		if strings.HasSuffix(text, "h0m") {
+			text = strings.TrimSuffix(text, "0m")
+		}
+		return text
+	}
+}

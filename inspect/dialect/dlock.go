@@ -1,0 +1,26 @@
+package dialect
+
+import "dlock/lockcore"
+
+// Dlock is the name of this project's own dialect.
+const Dlock = "dlock"
+
+// dlock recognises the locks of package lockcore by their token, under
+// whatever prefix they are.
+type dlock struct{}
+
+func (dlock) Name() string { return Dlock }
+
+func (dlock) Recognise(e Entry) (Decoded, bool) {
+	if !e.HasValue {
+		return Decoded{}, false
+	}
+	t, ok := lockcore.ParseToken(e.Value)
+	if !ok {
+		return Decoded{}, false
+	}
+	host, pid := splitOwner(t.Owner)
+	return Decoded{Kind: "mutex", Owner: t.Owner, Host: host, PID: pid, Since: t.Asked(), Count: 1}, true
+}
+
+func (dlock) Release(e Entry) (Release, error) { return compareAndDelete(e) }

@@ -1,0 +1,252 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"dlock/inspect/dialect"
+	"dlock/lockcore/node"
+)
+
+const (
+	// recheckFor is how long a release is watched for its holder creating
+	// the lock again, recheckMost how long if the holder was seen to renew.
+	recheckFor  = 500 * time.Millisecond
+	recheckMost = 2 * time.Second
+)
+
+// Execute carries out a plan: on each node that has a step to send, in
+// parallel and once, a script that deletes the key if it still holds exactly
+// the plan's token. Then it looks again for a short while, to tell whether the
+// lock stays free. It never retries. A dry run sends nothing.
+//
+// The end of ctx stops it before the first command, and afterwards only
+// shortens the looking: what was begun is carried out on all nodes, within
+// their timeouts.
+func (i *Inspector) Execute(ctx context.Context, p Plan, dryRun bool) Result {
+	start := i.now()
+	r := Result{Plan: p, DryRun: dryRun, At: start, Outcome: OutNotSent}
+	release, err := releaseOf(p)
+	if dryRun || err != nil || ctx.Err() != nil {
+		for _, s := range p.Steps {
+			o := NodeOutcome{Node: s.Node, Outcome: OutNotSent, Detail: s.Why, Expiry: s.Expiry}
+			switch {
+			case err != nil:
+				r.Outcome, o.Outcome, o.Detail = OutRefused, OutRefused, err.Error()
+			case !dryRun:
+				o.Detail = "stopped before anything was sent"
+			}
+			r.Nodes = append(r.Nodes, o)
+		}
+		r.Took = i.now().Sub(start)
+		return r
+	}
+	detached := context.WithoutCancel(ctx)
+	r.Nodes = i.send(detached, p, release)
+	free := i.recheck(ctx, detached, p, r.Nodes)
+	r.Outcome = sum(r.Nodes, i.quorum)
+	r.Freed = free >= i.quorum
+	r.Took = i.now().Sub(start)
+	i.note(Event{
+		At: i.now(), Kind: Operator, Key: p.ID.Key, Token: p.Token, Owner: p.Owner,
+		Text: fmt.Sprintf("force-release: %s; deleted on %d of %d nodes", r.Outcome, countOf(r.Nodes, OutReleased), len(r.Nodes)),
+	})
+	return r
+}
+
+func releaseOf(p Plan) (dialect.Release, error) {
+	d, ok := dialect.ByName(p.Library)
+	if !ok {
+		return dialect.Release{}, fmt.Errorf("this dlock knows no library called %q", p.Library)
+	}
+	return d.Release(dialect.Entry{Key: p.ID.Key, Type: p.Type, Value: p.Token, HasValue: true})
+}
+
+// probeOf finds the node a step is for.
+func (i *Inspector) probeOf(name string) (*probe, bool) {
+	for _, p := range i.probes {
+		if p.node.Name() == name {
+			return p, true
+		}
+	}
+	return nil, false
+}
+
+// send carries out the steps in parallel, once each.
+func (i *Inspector) send(ctx context.Context, p Plan, release dialect.Release) []NodeOutcome {
+	out := make([]NodeOutcome, len(p.Steps))
+	var wg sync.WaitGroup
+	for n, s := range p.Steps {
+		o := &out[n]
+		*o = NodeOutcome{Node: s.Node, Outcome: unsent(s), Detail: s.Why, Expiry: s.Expiry}
+		if !s.Send {
+			continue
+		}
+		on, ok := i.probeOf(s.Node)
+		if !ok {
+			o.Outcome, o.Detail = OutNotReached, "there is no node of that name"
+			continue
+		}
+		wg.Go(func() {
+			effect, err := release.Run(ctx, on.node.Client())
+			*o = outcomeOf(s, effect, err)
+		})
+	}
+	wg.Wait()
+	// A node that was not reached and whose copy is not known has none that
+	// lasts longer than the token's others, if nobody renews.
+	var longest Expiry
+	for _, s := range p.Steps {
+		longest = later(longest, s.Expiry)
+	}
+	for n := range out {
+		if out[n].Outcome == OutNotReached && !out[n].Expiry.IsKnown() {
+			out[n].Expiry = longest
+		}
+	}
+	return out
+}
+
+// unsent is the outcome on a node that nothing is sent to.
+func unsent(s Step) Outcome {
+	switch s.Why {
+	case whyFree:
+		return OutAlreadyGone
+	case whyOther, whyForeign:
+		return OutChanged
+	default:
+		return OutNotReached
+	}
+}
+
+func outcomeOf(s Step, effect dialect.Effect, err error) NodeOutcome {
+	o := NodeOutcome{Node: s.Node}
+	switch {
+	case err != nil && node.Classify(err) == node.Unreachable, err != nil && node.Classify(err) == node.TimedOut:
+		o.Outcome, o.Detail, o.Expiry = OutNotReached, node.Explain(err), s.Expiry
+	case err != nil:
+		o.Outcome, o.Detail, o.Expiry = OutRefused, node.Explain(err), s.Expiry
+	case effect == dialect.Deleted:
+		o.Outcome = OutReleased
+	case effect == dialect.Gone:
+		o.Outcome = OutAlreadyGone
+	case effect == dialect.OtherType:
+		o.Outcome, o.Detail = OutChanged, "the key is of another type now"
+	default:
+		o.Outcome = OutChanged
+	}
+	return o
+}
+
+// recheck looks at the key on all nodes, several times if something was
+// deleted, corrects the outcomes by what it sees, and returns how many nodes
+// have nothing under the key at last.
+func (i *Inspector) recheck(ctx, detached context.Context, p Plan, out []NodeOutcome) (free int) {
+	looks := []time.Duration{0}
+	if countOf(out, OutReleased) > 0 {
+		span := min(max(recheckFor, i.renewalPeriod(p.ID.Key, p.Token)), recheckMost)
+		looks = []time.Duration{span / 5, span / 2, span}
+	}
+	start := i.now()
+	silent := make([]bool, len(out))
+	for _, at := range looks {
+		stopped := sleep(ctx, max(0, at-i.now().Sub(start))) != nil
+		free = i.lookBack(detached, p, out, silent)
+		if stopped || countOf(out, OutCameBack) >= i.quorum {
+			return free
+		}
+	}
+	return free
+}
+
+// lookBack reads the key once on every node, except on those that did not
+// answer an earlier look: a node that hangs would make each of them wait.
+func (i *Inspector) lookBack(ctx context.Context, p Plan, out []NodeOutcome, silent []bool) (free int) {
+	seen := make([]Maybe[sample], len(out))
+	var wg sync.WaitGroup
+	for n := range out {
+		on, ok := i.probeOf(out[n].Node)
+		if !ok || silent[n] {
+			continue
+		}
+		wg.Go(func() {
+			var c cost
+			none := func(string) (sample, bool) { return sample{}, false }
+			if got, err := on.sample(ctx, &c, []string{p.ID.Key}, none); err == nil {
+				seen[n] = Known(got[p.ID.Key])
+			}
+		})
+	}
+	wg.Wait()
+	for n, s := range seen {
+		if !s.Known {
+			silent[n] = true
+			continue
+		}
+		if s.Value.presence == absent {
+			free++
+		}
+		out[n] = corrected(out[n], s.Value, p.Steps[n], p.Token)
+	}
+	return free
+}
+
+// corrected is a node's outcome after a later look at it.
+func corrected(o NodeOutcome, s sample, step Step, value string) NodeOutcome {
+	same := s.presence == present && s.content == token && s.token == value
+	switch {
+	case same && (o.Outcome == OutReleased || o.Outcome == OutAlreadyGone || o.Outcome == OutChanged):
+		o.Outcome, o.Expiry, o.Detail = OutCameBack, s.expiry(), ""
+	case same:
+		o.Expiry = s.expiry()
+	case s.presence == forbidden || s.presence == present && s.content == unread:
+	case o.Outcome == OutNotReached && step.Send:
+		// Only the answer to the release was lost or late.
+		o.Outcome, o.Expiry, o.Detail = OutReleased, Expiry{}, "its answer came too late, and the token is gone"
+	case o.Outcome == OutNotReached:
+		o.Outcome, o.Expiry, o.Detail = OutAlreadyGone, Expiry{}, "was not reachable before, and has no such token now"
+	case o.Outcome == OutCameBack || o.Outcome == OutRefused:
+		o.Expiry = Expiry{}
+	}
+	return o
+}
+
+func countOf(nodes []NodeOutcome, o Outcome) int {
+	n := 0
+	for _, x := range nodes {
+		if x.Outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// sum is what became of a release on all nodes together. What was refused, was
+// not reached or came back may still be there; while that is a quorum the lock
+// is not released, whatever was deleted elsewhere.
+func sum(nodes []NodeOutcome, quorum int) Outcome {
+	back, refused, unreached := countOf(nodes, OutCameBack), countOf(nodes, OutRefused), countOf(nodes, OutNotReached)
+	left := back + refused + unreached
+	switch {
+	case left >= quorum && back > 0:
+		return OutCameBack
+	case left >= quorum && refused > 0:
+		return OutRefused
+	case left >= quorum:
+		return OutNotReached
+	case countOf(nodes, OutReleased) > 0:
+		return OutReleased
+	case back > 0:
+		return OutCameBack
+	case countOf(nodes, OutChanged) > 0:
+		return OutChanged
+	case countOf(nodes, OutAlreadyGone) > 0:
+		return OutAlreadyGone
+	case refused > 0:
+		return OutRefused
+	default:
+		return OutNotReached
+	}
+}

@@ -1,0 +1,99 @@
+package inspect
+
+import (
+	"context"
+
+	"dlock/lockcore"
+)
+
+// job is one look at one node.
+type job struct {
+	scan  *scanState // nil: names are not looked for
+	limit slice
+	keys  []string
+	// before are the node's samples so far. Nobody changes them while the
+	// look is under way.
+	before map[string]sample
+	learn  bool // ask the server about itself if that was long ago
+}
+
+// report is what came of a job.
+type report struct {
+	member  int
+	samples map[string]sample
+	cost    cost
+	err     error
+}
+
+// look carries out a job. It always sends at least one command, so that its
+// error also tells whether the node is there.
+func (p *probe) look(ctx context.Context, j job) report {
+	var r report
+	r.samples, r.err = p.doLook(ctx, &r.cost, j)
+	return r
+}
+
+func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, error) {
+	keys := j.keys
+	before := func(key string) (sample, bool) {
+		s, ok := j.before[key]
+		return s, ok
+	}
+	if j.scan != nil && j.scan.due(p.now()) {
+		lastPass := j.scan.began
+		found, err := p.scan(ctx, c, j.scan, j.limit)
+		if err != nil {
+			return nil, err
+		}
+		keys = join(j.keys, found)
+		if !lastPass.IsZero() {
+			// SCAN returns everything that is there all the time, so
+			// what the last pass did not return was not there yet
+			// when it began.
+			before = func(key string) (sample, bool) {
+				if s, ok := j.before[key]; ok {
+					return s, true
+				}
+				return sample{presence: absent, sent: lastPass, received: lastPass}, true
+			}
+		}
+	}
+	samples, err := p.sample(ctx, c, keys, before)
+	if err != nil {
+		return nil, err
+	}
+	if c.commands == 0 {
+		b := p.batch()
+		b.ask(ctx, "pttl", lockcore.NodeKey(p.prefix))
+		if _, _, err := p.send(ctx, c, b); err != nil {
+			return nil, err
+		}
+	}
+	if j.learn {
+		// Last, because the first command may have to connect, and the
+		// clock is only as exact as its round trip is short.
+		if err := p.learn(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return samples, nil
+}
+
+// join adds to keys the names that are not among them.
+func join(keys, names []string) []string {
+	if len(names) == 0 {
+		return keys
+	}
+	extra := make(map[string]struct{}, len(names))
+	for _, name := range names {
+		extra[name] = struct{}{}
+	}
+	for _, key := range keys {
+		delete(extra, key)
+	}
+	out := append(make([]string, 0, len(keys)+len(extra)), keys...)
+	for name := range extra {
+		out = append(out, name)
+	}
+	return out
+}

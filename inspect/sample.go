@@ -1,0 +1,138 @@
+package inspect
+
+import "time"
+
+// presence says whether a node has a key.
+type presence uint8
+
+const (
+	absent presence = iota
+	present
+	forbidden // this user may not ask about the key
+)
+
+// content says what is known of a key's value.
+type content uint8
+
+const (
+	unread  content = iota // could not be read
+	token                  // a string of acceptable length
+	foreign                // something that cannot be a token
+)
+
+// maxToken is the longest value that is taken for a token, in bytes. No
+// library comes near it, and a longer one would only be carried around.
+const maxToken = 4096
+
+// sample is what one node told about one key at one moment. It is a value and
+// never changed once it was handed on.
+type sample struct {
+	presence presence
+	content  content
+	kind     string // Redis' word for the type, "" when not known
+	token    string
+	never    bool          // no expiry
+	life     time.Duration // what PTTL said, unless never
+	sent     time.Time     // just before PTTL was sent
+	received time.Time     // just after its answer came
+
+	// absentAt is the last moment at which this value is known not to have
+	// been there yet; zero when that is not known.
+	absentAt time.Time
+	// touchedAt is when somebody other than us last read or wrote the key,
+	// at the latest; zero when not known. idleAsked says that it was
+	// confirmed in this very sample.
+	touchedAt time.Time
+	idleAsked bool
+	readAt    time.Time // when we last read the value, or tried to
+	barred    bool      // the value of this very key is off limits
+
+	fence   Maybe[int64]
+	granted Maybe[int64] // ms, by the node's clock
+	waiters Maybe[int]
+	err     string // why the value or the key could not be read
+}
+
+func (s sample) expiry() Expiry {
+	switch {
+	case s.presence != present:
+		return Expiry{}
+	case s.never:
+		return Expiry{Never: true}
+	default:
+		return Expiry{At: s.sent.Add(s.life)}
+	}
+}
+
+// earliest and latest bound the true moment of expiry: the server worked out
+// the remaining life somewhere between sent and received, and cut it to a
+// millisecond.
+func (s sample) earliest() time.Time { return s.sent.Add(s.life) }
+func (s sample) latest() time.Time   { return s.received.Add(s.life + time.Millisecond) }
+
+const (
+	// clockSlack is how far the same expiry may seem to move between two
+	// samples: timers and scheduling on both sides.
+	clockSlack = 5 * time.Millisecond
+	// renewalStep is how far an expiry must jump to be called a renewal.
+	renewalStep = 50 * time.Millisecond
+)
+
+// sameGrant reports whether the second sample is what the first one predicts,
+// so that nothing was written in between and the value need not be read again.
+// It goes by the ranges in which the two true expiries lie and not by a wide
+// tolerance: on a busy lock the next holder's expiry is only some
+// milliseconds away from the last one's.
+func sameGrant(before, after sample) bool {
+	if before.presence != present || after.presence != present || before.never != after.never {
+		return false
+	}
+	if before.never {
+		return true
+	}
+	// Two clocks that NTP slews drift apart by at most half a millisecond
+	// per second.
+	slack := clockSlack + max(0, after.sent.Sub(before.sent))/1000
+	return !before.earliest().After(after.latest().Add(slack)) && !after.earliest().After(before.latest().Add(slack))
+}
+
+// renewed reports whether the expiry was set anew, and later, between two
+// samples of one value.
+func renewed(before, after sample) bool {
+	if before.presence != present || after.presence != present || before.never || after.never {
+		return false
+	}
+	return after.earliest().After(before.latest().Add(renewalStep))
+}
+
+// touchedBetween reports whether OBJECT IDLETIME shows that somebody else used
+// the key since the sample before. lastTouch is when the key was last used as
+// the new idle time tells; the server counts in seconds of its own clock.
+func touchedBetween(before sample, lastTouch time.Time) bool {
+	known := before.touchedAt
+	if before.readAt.After(known) {
+		known = before.readAt
+	}
+	return !known.IsZero() && lastTouch.After(known.Add(idleGrain))
+}
+
+// idleGrain is how far an idle time can be from the truth: it is counted in
+// whole seconds between two readings of a clock that itself ticks in seconds.
+const idleGrain = 2 * time.Second
+
+// succeeds carries over what the sample before still tells about the value in
+// this one.
+func (s sample) succeeds(before sample) sample {
+	if s.presence != present || before.presence != present || s.content != before.content || s.token != before.token {
+		if before.presence != forbidden {
+			s.absentAt = before.sent
+		}
+		return s
+	}
+	s.absentAt = before.absentAt
+	if s.idleAsked && !before.touchedAt.IsZero() && !touchedBetween(before, s.touchedAt) {
+		// The last use was our own reading, or the same as before.
+		s.touchedAt = before.touchedAt
+	}
+	return s
+}

@@ -1,0 +1,429 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"dlock/lockcore/node"
+)
+
+const (
+	// confirmRounds is how often keys on which the nodes newly disagree are
+	// asked for once more before the disagreement is believed, and
+	// confirmKeys how many of them. Nodes are not asked at the very same
+	// instant, and a lock that changes hands between two of the questions
+	// would otherwise look split.
+	confirmRounds = 2
+	confirmKeys   = 1000
+	// grace is added to a node's timeout when a round waits for it, so that
+	// its failure is in the round that it belongs to.
+	grace = 50 * time.Millisecond
+
+	firstBackoff = time.Second
+	maxBackoff   = 30 * time.Second
+)
+
+// session is what one Look, Get or Watch knows. Its methods are called by one
+// goroutine, which hands jobs to others and takes in their reports; mu guards
+// what a Get may read beside a running Watch.
+type session struct {
+	inspector *Inspector
+	members   []*member
+	reports   chan report
+	passes    bool // names are looked for
+
+	mu      sync.Mutex // guards samples, known and tracker
+	known   map[string]struct{}
+	overrun bool // names were left out for want of room
+	tracker *tracker
+}
+
+// member is one node in a session.
+type member struct {
+	index    int
+	probe    *probe
+	samples  map[string]sample
+	dropped  []string  // to be deleted from samples when the job is over
+	scan     scanState // the job's while the node is busy
+	scanned  scanned
+	status   NodeStatus
+	busy     bool
+	failures int // in a row
+}
+
+// scanned is how far a node's scan was when it last reported.
+type scanned struct {
+	names, passes int
+	cut           bool
+}
+
+func newSession(i *Inspector) *session {
+	s := &session{
+		inspector: i,
+		reports:   make(chan report, len(i.probes)),
+		known:     make(map[string]struct{}),
+		tracker:   newTracker(i.config, i.quorum),
+	}
+	now := i.now()
+	for n, p := range i.probes {
+		s.members = append(s.members, &member{
+			index:   n,
+			probe:   p,
+			samples: make(map[string]sample),
+			scan:    scanState{patterns: i.config.Match},
+			status:  NodeStatus{Name: p.node.Name(), Addr: p.node.Addr(), State: NodePending, Since: now, Error: "not asked yet"},
+		})
+	}
+	return s
+}
+
+// answers reports whether what the node last told is its word at present.
+func (m *member) answers() bool {
+	switch m.status.State {
+	case NodeUp, NodeReplica:
+		return true
+	case NodeDenied:
+		// It may refuse to list names and still answer about keys.
+		return m.failures == 0
+	default:
+		return false
+	}
+}
+
+// launch starts a job on a node that is not busy.
+func (s *session) launch(ctx context.Context, m *member, j job) {
+	if m.busy {
+		return
+	}
+	m.busy = true
+	if m.failures > 0 {
+		m.probe.forget()
+		m.scan.abandon()
+	}
+	s.passes = s.passes || j.scan != nil
+	go func() {
+		r := m.probe.look(ctx, j)
+		r.member = m.index
+		s.reports <- r
+	}()
+}
+
+// settle takes in reports until no node that is waited for is busy, or until
+// the deadline fires, or ctx ends. Without a deadline it waits for all nodes.
+func (s *session) settle(ctx context.Context, deadline <-chan time.Time) {
+	for s.waiting(deadline != nil) {
+		select {
+		case r := <-s.reports:
+			s.absorb(ctx, r)
+		case <-deadline:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// waiting reports whether a round has to wait. With a deadline it does not
+// wait for nodes that were down before: they would slow every round.
+func (s *session) waiting(bounded bool) bool {
+	for _, m := range s.members {
+		if m.busy && !(bounded && m.failures > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// drain waits for the jobs that are still out. Each ends within its node's
+// timeouts once the context is over.
+func (s *session) drain() {
+	for _, m := range s.members {
+		if m.busy {
+			r := <-s.reports
+			s.members[r.member].busy = false
+		}
+	}
+}
+
+// absorb takes in one report.
+func (s *session) absorb(ctx context.Context, r report) {
+	m := s.members[r.member]
+	m.busy = false
+	m.scanned = scanned{names: m.scan.names, passes: m.scan.passes, cut: m.scan.cut}
+	if r.err != nil {
+		if ctx.Err() == nil {
+			s.failed(m, r.err)
+		}
+		return
+	}
+	now := s.inspector.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range m.dropped {
+		delete(m.samples, key)
+	}
+	m.dropped = nil
+	for key, sample := range r.samples {
+		if _, ok := s.known[key]; !ok {
+			if s.passes && sample.presence == absent {
+				// Dropped while the question was under way.
+				continue
+			}
+			if len(s.known) >= s.inspector.config.MaxKeys {
+				s.overrun = true
+				continue
+			}
+			s.known[key] = struct{}{}
+		}
+		m.samples[key] = sample
+	}
+	m.failures = 0
+	st := &m.status
+	f := m.probe.known()
+	st.Role, st.Version, st.Eviction, st.ClockOffset = f.role, f.version, f.eviction, f.offset
+	st.RTT, st.Commands, st.LookTime = r.cost.rtt, r.cost.commands, r.cost.wire
+	st.SampledAt, st.NextTry, st.Denied = now, time.Time{}, m.probe.denied()
+	refusal := ""
+	if s.passes {
+		refusal = m.probe.refusal("SCAN")
+	}
+	switch {
+	case refusal != "":
+		s.become(m, NodeDenied, refusal, now)
+	case f.role == "replica":
+		s.become(m, NodeReplica, "", now)
+	default:
+		s.become(m, NodeUp, "", now)
+	}
+}
+
+// failed records that a look at a node came to nothing.
+func (s *session) failed(m *member, err error) {
+	now := s.inspector.now()
+	m.failures++
+	m.scan.abandon()
+	state := NodeDown
+	var ne *nodeError
+	if errors.As(err, &ne) {
+		switch node.Classify(ne.err) {
+		case node.Unauthorized, node.Forbidden:
+			state = NodeDenied
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.status.NextTry = now.Add(backoff(m.failures, rand.Float64()))
+	m.status.RTT = Maybe[time.Duration]{}
+	s.become(m, state, err.Error(), now)
+}
+
+// become sets a node's state and leaves the event for the next snapshot. The
+// first state of a node is not an event.
+func (s *session) become(m *member, state NodeState, why string, now time.Time) {
+	old := m.status.State
+	m.status.Error = why
+	if state == old {
+		return
+	}
+	m.status.State, m.status.Since = state, now
+	if old == NodePending {
+		return
+	}
+	up := func(x NodeState) bool { return x == NodeUp || x == NodeReplica }
+	switch {
+	case up(state) && !up(old):
+		s.tracker.add(Event{At: now, Kind: NodeWentUp, Node: m.status.Name, Text: "answers again"})
+	case !up(state) && up(old):
+		s.tracker.add(Event{At: now, Kind: NodeFell, Node: m.status.Name, Text: why})
+	}
+}
+
+// backoff is the pause before a node is tried again after so many failures in
+// a row: doubling from one second to thirty, spread by a fifth either way so
+// that several watchers do not come back all at once. r is in [0, 1).
+func backoff(failures int, r float64) time.Duration {
+	d := maxBackoff
+	if failures < 1 {
+		failures = 1
+	}
+	if shift := failures - 1; shift < 5 {
+		d = firstBackoff << shift
+	}
+	return time.Duration(float64(d) * (0.8 + 0.4*r))
+}
+
+// confirm asks again for keys that a node was not asked for yet, because
+// another node told of them, and for those on which nodes newly disagree.
+// deadline makes a channel that bounds one round, nil for none.
+func (s *session) confirm(ctx context.Context, deadline func() (<-chan time.Time, func())) {
+	for range confirmRounds {
+		keys := s.doubtful()
+		if len(keys) == 0 || ctx.Err() != nil {
+			return
+		}
+		for _, m := range s.members {
+			if m.answers() && !m.busy {
+				s.launch(ctx, m, job{keys: keys, before: m.samples})
+			}
+		}
+		if deadline == nil {
+			s.settle(ctx, nil)
+			continue
+		}
+		at, stop := deadline()
+		s.settle(ctx, at)
+		stop()
+	}
+}
+
+// doubtful lists the keys that confirm is for.
+func (s *session) doubtful() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var missing, disputed []string
+	for key := range s.known {
+		disagree, unasked := false, false
+		var first *sample
+		for _, m := range s.members {
+			if !m.answers() || m.busy {
+				continue
+			}
+			one, ok := m.samples[key]
+			switch {
+			case !ok:
+				unasked = true
+			case first == nil:
+				first = &one
+			case first.presence != one.presence || first.content != one.content || first.token != one.token:
+				disagree = true
+			}
+		}
+		switch {
+		case unasked:
+			missing = append(missing, key)
+		case disagree && len(disputed) < confirmKeys && s.tracker.dispute(key) != disputeOf(s.replies(key)):
+			disputed = append(disputed, key)
+		}
+	}
+	return append(missing, disputed...)
+}
+
+// replies lists what each node says about a key.
+func (s *session) replies(key string) []reply {
+	out := make([]reply, len(s.members))
+	for n, m := range s.members {
+		r := reply{node: &m.status, answers: m.answers()}
+		r.sample, r.sampled = m.samples[key]
+		out[n] = r
+	}
+	return out
+}
+
+// learnFrom takes over what a running Watch knows of some keys.
+func (s *session) learnFrom(live *session, keys []string) {
+	if live == nil {
+		return
+	}
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	for n, m := range live.members {
+		for _, key := range keys {
+			if one, ok := m.samples[key]; ok {
+				s.members[n].samples[key] = one
+			}
+		}
+	}
+	s.tracker = live.tracker.extract(keys)
+}
+
+// compose puts the picture together and moves history on. With keys it is
+// about these and no others. Locks that are gone are part of it if they were
+// asked for or if tombstones are wanted.
+func (s *session) compose(keys []string, tombstones bool) Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.inspector
+	now := i.now()
+	snap := Snapshot{
+		Seq:      i.seq.Add(1),
+		At:       now,
+		Complete: true,
+		Interval: i.currentInterval(),
+		Target:   Target{Topology: i.topology, Quorum: i.quorum},
+	}
+	if s.passes {
+		snap.Scan = s.progress()
+		snap.Complete = !snap.Scan.Cut
+	}
+	counts := make([]int, len(s.members))
+	listed := func(key string) {
+		replies := s.replies(key)
+		for n, r := range replies {
+			if r.sampled && r.sample.presence != absent {
+				counts[n]++
+			}
+		}
+		lock, keep := s.tracker.step(ID{DB: i.db, Key: key}, replies, now, snap.Interval)
+		if !keep && keys == nil {
+			s.drop(key)
+			return
+		}
+		if lock.State != Expired || tombstones || keys != nil {
+			snap.Locks = append(snap.Locks, lock)
+		}
+	}
+	s.tracker.begin(now, snap.Interval)
+	if keys != nil {
+		for _, key := range keys {
+			listed(key)
+		}
+	} else {
+		for key := range s.known {
+			listed(key)
+		}
+	}
+	s.tracker.end(now)
+	for n, m := range s.members {
+		st := m.status
+		if m.answers() && st.State != NodeDenied {
+			st.Locks = Known(counts[n])
+		}
+		snap.Target.Nodes = append(snap.Target.Nodes, st)
+		if st.State != NodeUp && st.State != NodeReplica || s.passes && m.scanned.passes == 0 {
+			snap.Complete = false
+		}
+	}
+	sortLocks(snap.Locks)
+	if keys == nil {
+		snap.Events, snap.EventsDropped = s.tracker.events()
+	}
+	return snap
+}
+
+func (s *session) drop(key string) {
+	delete(s.known, key)
+	for _, m := range s.members {
+		if m.busy {
+			m.dropped = append(m.dropped, key)
+		} else {
+			delete(m.samples, key)
+		}
+	}
+}
+
+func (s *session) progress() Progress {
+	p := Progress{Match: s.inspector.config.Match, Cut: s.overrun}
+	passes := -1
+	for _, m := range s.members {
+		p.Keys = max(p.Keys, int64(m.scanned.names))
+		p.Cut = p.Cut || m.scanned.cut
+		if m.answers() && m.status.State != NodeDenied && (passes < 0 || m.scanned.passes < passes) {
+			passes = m.scanned.passes
+		}
+	}
+	p.Passes = max(0, passes)
+	return p
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+
+	"dlock/inspect"
+	"dlock/lockcore/node"
+)
+
+// connection is an inspector on open nodes.
+type connection struct {
+	inspector inspector
+	addrs     []string
+	close     func()
+}
+
+// connect opens the configured nodes for inspection. Nothing is sent yet.
+func connect(s *settings, readOnly bool) (*connection, error) {
+	nodes, err := s.open(readOnly)
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{inspector: inspect.New(nodes, s.config()), close: func() { node.CloseAll(nodes) }}
+	for _, n := range nodes {
+		c.addrs = append(c.addrs, n.Addr())
+	}
+	return c, nil
+}
+
+// guarded is an inspector whose answers carry no secret and leave a trace.
+type guarded struct {
+	inspector
+	redactor redactor
+	debug    *slog.Logger
+}
+
+func (g *guarded) Look(ctx context.Context) (inspect.Snapshot, error) {
+	s, err := untilDone(ctx, func() (inspect.Snapshot, error) { return g.inspector.Look(ctx) })
+	return g.seen("look", s, err), err
+}
+
+func (g *guarded) Get(ctx context.Context, keys ...string) (inspect.Snapshot, error) {
+	s, err := untilDone(ctx, func() (inspect.Snapshot, error) { return g.inspector.Get(ctx, keys...) })
+	return g.seen("get", s, err), err
+}
+
+// untilDone ends with ctx even while a node hangs: a client that waits for a
+// reply minds the deadline of its context and not its cancellation. What it
+// leaves behind ends when the nodes are closed.
+func untilDone(ctx context.Context, ask func() (inspect.Snapshot, error)) (inspect.Snapshot, error) {
+	type answer struct {
+		snapshot inspect.Snapshot
+		err      error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		s, err := ask()
+		got <- answer{s, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return inspect.Snapshot{}, ctx.Err()
+	case a := <-got:
+		return a.snapshot, a.err
+	}
+}
+
+func (g *guarded) Watch(ctx context.Context, emit func(inspect.Snapshot)) error {
+	return g.inspector.Watch(ctx, func(s inspect.Snapshot) { emit(g.seen("watch", s, nil)) })
+}
+
+func (g *guarded) Execute(ctx context.Context, p inspect.Plan, dryRun bool) inspect.Result {
+	r := g.redactor.result(g.inspector.Execute(ctx, p, dryRun))
+	g.debug.Debug("release", "key", string(quoted(p.ID.Key)), "outcome", r.Outcome, "dry_run", dryRun, "took", r.Took)
+	return r
+}
+
+func (g *guarded) seen(what string, s inspect.Snapshot, err error) inspect.Snapshot {
+	s = g.redactor.snapshot(s)
+	if !g.debug.Enabled(context.Background(), slog.LevelDebug) {
+		return s
+	}
+	g.debug.Debug(what, "seq", s.Seq, "locks", len(s.Locks), "complete", s.Complete, "error", g.redactor.redact(errText(err)))
+	for _, n := range s.Target.Nodes {
+		g.debug.Debug("node", "seq", s.Seq, "name", n.Name, "addr", n.Addr, "state", n.State, "error", n.Error, "rtt", n.RTT.Value, "commands", n.Commands)
+	}
+	return s
+}

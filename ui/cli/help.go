@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const usageTemplate = `Usage:
+{{- if .HasAvailableSubCommands}}
+  {{.CommandPath}} [command] [options]{{else}}
+  {{.UseLine}}{{end}}
+{{- if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+Commands:
+{{- range .Commands}}{{if (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+Options:
+{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Options of every command, before or after its name:
+{{.InheritedFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}
+`
+
+const rootHelp = `dlock shows who holds which distributed lock in Redis, says what is wrong with
+it and why, and releases it safely.
+
+Without a command it opens the live view. One --node is one deployment; several
+are independent nodes that vote, and a lock is held if more than half of those
+configured store the same token.
+
+Environment (an option on the command line comes first):
+  DLOCK_NODES          node URLs, separated by spaces; then REDIS_URL
+  DLOCK_PASSWORD       password where the URL has none; then the file that
+                       DLOCK_PASSWORD_FILE names, then REDISCLI_AUTH
+  DLOCK_READ_ONLY=true and DLOCK_DB, _USER, _TIMEOUT, _INTERVAL, _MATCH,
+                       _STUCK_AFTER, _AUDIT, _COLOR, _ASCII, _THEME, _DEBUG
+  NO_COLOR, CLICOLOR=0, TERM=dumb   no colour
+
+Exit codes:
+  0  done                          6  no node answers
+  1  unexpected failure            7  refused: permission, replica or --read-only
+  2  wrong usage                   8  incomplete: some nodes did not answer;
+  4  not there, or not released       what is known was printed`
+
+const rootExamples = `  dlock --node redis://10.0.0.1:6379 --node redis://10.0.0.2:6379 --node redis://10.0.0.3:6379
+  REDIS_URL=redis://10.0.0.1:6379 dlock ls
+  dlock get lock:orders:42
+  dlock release lock:orders:42 --token 5d02c1f0-8a55-4c8e-9f0e-0b7c6f1be8aa
+  dlock demo`
+
+const topHelp = `Watch the locks live: state, holder, remaining life and quorum of each, and what
+is wrong with it. Press ? there for the keys.`
+
+const topExamples = `  dlock top
+  dlock top --read-only --match 'lock:orders:*'
+  dlock top --interval 500ms --theme high-contrast`
+
+const lsHelp = `List the locks, once. Each GLOB limits the scan (default lock:*).
+
+-o table  one line per lock, cut to the terminal's width, whole in a pipe
+-o wide   the same with token, fence, waiters, idle time, nodes and findings
+-o json   one document; -o jsonl one object per lock
+-o keys   the keys, quoted where they are not plain; with -0 raw, for xargs -0
+
+The mark of a node in -o wide: ● stores this token, ◆ another one, ○ none,
+✗ no answer, ? may not be read (with --ascii: # ! . x ?).`
+
+const lsExamples = `  dlock ls
+  dlock ls 'lock:orders:*' -o wide
+  dlock ls -o json | jq -r '.locks[] | select(.state != "held") | .key'
+  dlock ls -0 | xargs -0 dlock get --`
+
+const getHelp = `Show locks in full, node by node. It reads only the given keys and never scans.
+
+A key in double quotes, as dlock prints keys that are not plain, is decoded; keys
+after -- are taken as they are. Exit code 4 means that no node has the lock, 8
+that some node did not answer and might have it.`
+
+const getExamples = `  dlock get lock:orders:42
+  dlock get lock:orders:42 lock:orders:43 -o json
+  dlock get '"lock:a\nb"'
+  dlock get -- -n`
+
+const releaseHelp = `Delete a lock on every node, if it still is the one that was seen: each node
+compares the token and deletes in one step, so a new holder is never touched.
+The old holder may still be running; make sure that it is not, or that a fencing
+token protects what it writes to.
+
+Say which holder is meant by --token, --if-no-expiry or --if-held-for (all that
+are given must hold), or answer the question on a terminal. Several keys are
+listed first and asked for once; --yes skips the question, not the comparison.
+
+Each attempt appends a line to the audit file, with the start of the token's
+hash in place of the token. If the file cannot be written nothing is released.
+
+Exit codes: 0 released; 4 not released: changed owner, already gone, came back,
+or a condition that does not hold; 7 refused by a server, by --read-only, or
+because this kind of lock cannot be released safely; 8 released, but some node
+was not reached, refused or got it back, so a copy stays until it expires.`
+
+const releaseExamples = `  dlock release lock:orders:42 --token 5d02c1f0-8a55-4c8e-9f0e-0b7c6f1be8aa
+  dlock release lock:orders:42 --if-no-expiry --reason 'INC-4711, holder is gone'
+  dlock release lock:orders:42 --if-held-for 10m --dry-run
+  dlock release lock:orders:42 lock:orders:43 --if-no-expiry --yes`
+
+const demoHelp = `Start nodes of our own, workers that contend for a few resources, and the live
+view over them. Break nodes from the view and see what the lock, the quorum and
+the fence do about it. Nothing is left running or on disk afterwards.
+
+With --headless it runs for a while without a screen and prints the tally; the
+exit code is 1 if two workers ever were inside one resource under valid locks.`
+
+const demoExamples = `  dlock demo
+  dlock demo --nodes 3 --workers 20 --kind embedded
+  dlock demo --headless --duration 10s -o json`
+
+// helpCommand is cobra's help command, except that an unknown topic is wrong
+// usage.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Show the help of a command",
+		RunE: func(c *cobra.Command, args []string) error {
+			topic, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage("there is no help on that; see dlock --help")
+			}
+			topic.InitDefaultHelpFlag()
+			return topic.Help()
+		},
+	}
+}
+
+// addCompletion adds cobra's completion command and makes it refuse what it
+// would otherwise answer with a page of help and exit code 0.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(*cobra.Command, []string) error {
+			return usage("completion needs a shell: bash, zsh, fish or powershell")
+		}
+		for _, shell := range c.Commands() {
+			shell.Args = noArgs
+		}
+	}
+}
+
+// nearFlag finds the option that was probably meant, "" if none is near.
+func nearFlag(c *cobra.Command, typed string) string {
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return nearest(typed, names)
+}
+
+// nearCommand finds the command that was probably meant, "" if none is near.
+func nearCommand(root *cobra.Command, typed string) string {
+	var names []string
+	for _, c := range root.Commands() {
+		if slices.Contains(c.SuggestFor, typed) {
+			return c.Name()
+		}
+		names = append(names, c.Name())
+	}
+	return nearest(typed, names)
+}
+
+// nearest finds the name with the fewest slips of the keyboard, among those
+// that are few enough for the length of the word.
+func nearest(typed string, names []string) string {
+	best, least := "", max(1, len(typed)/3)+1
+	for _, name := range names {
+		d := distance(typed, name)
+		if len(typed) > 1 && strings.HasPrefix(name, typed) {
+			d = 1
+		}
+		if d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, drop or change between a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(above+1, row[j]+1, diagonal+cost)
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dlock/inspect"
+	"dlock/ui/tui"
+)
+
+func TestWrongUsage(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		words []string
+	}{
+		{[]string{"lss"}, []string{"no command lss", "did you mean ls?"}},
+		{[]string{"rlease", "k", "--token", "T"}, []string{"did you mean release?"}},
+		{[]string{"list"}, []string{"did you mean ls?"}},
+		{[]string{"frobnicate"}, []string{"no command frobnicate", "--help"}},
+		{[]string{"watch"}, []string{"no command watch"}},
+		{[]string{"help", "frobnicate"}, []string{"no help"}},
+		{[]string{"completion"}, []string{"bash"}},
+		{[]string{"completion", "tcsh"}, []string{"bash"}},
+		{[]string{"ls", "--nodes"}, []string{"--node?"}},
+		{[]string{"ls", "--frobnicate"}, []string{"--frobnicate"}},
+		{[]string{"ls", "-x"}, []string{"short option"}},
+		{[]string{"get", "-n"}, []string{"after --"}},
+		{[]string{"ls", "--="}, []string{"--name"}},
+		{[]string{"ls", "--timeout"}, []string{"--timeout needs a value"}},
+		{[]string{"--timeout", "500", "ls"}, []string{"--timeout 500 needs a unit, for example 500ms"}},
+		{[]string{"ls", "--timeout=1.5"}, []string{"--timeout 1.5 needs a unit"}},
+		{[]string{"ls", "--timeout", "soon"}, []string{"--timeout needs a duration with a unit"}},
+		{[]string{"ls", "--timeout", "0"}, []string{"--timeout must be at least 1ms"}},
+		{[]string{"ls", "--timeout", "-5s"}, []string{"--timeout must be at least 1ms"}},
+		{[]string{"top", "--interval", "10ms"}, []string{"--interval must be at least 100ms"}},
+		{[]string{"ls", "--db", "x"}, []string{"--db needs a whole number"}},
+		{[]string{"ls", "--db", "-1"}, []string{"--db needs a whole number"}},
+		{[]string{"ls", "--color", "red"}, []string{"--color must be auto, always or never"}},
+		{[]string{"ls", "--theme", "red"}, []string{"--theme must be default, mono or high-contrast"}},
+		{[]string{"ls", "--read-only=maybe"}, []string{"--read-only must be true or false"}},
+		{[]string{"ls", "-o", "yaml"}, []string{"-o must be table, wide, json, jsonl or keys"}},
+		{[]string{"-o", "wide", "get", "k"}, []string{"-o must be text, json or jsonl"}},
+		{[]string{"-o", "json"}, []string{"-o is for"}},
+		{[]string{"get"}, []string{"needs a key"}},
+		{[]string{"release"}, []string{"needs a key"}},
+		{[]string{"get", ""}, []string{"empty"}},
+		{[]string{"get", `"a\q"`}, []string{"key 1", "escape"}},
+		{[]string{"top", "x"}, []string{"takes no arguments"}},
+		{[]string{"version", "x"}, []string{"takes no arguments"}},
+		{[]string{"--", "ls"}, []string{"takes no arguments"}},
+		{[]string{"release", "k"}, []string{"--token T"}},
+		{[]string{"release", "k", "--yes"}, []string{"--yes alone"}},
+		{[]string{"release", "k", "--token", ""}, []string{"--token is empty"}},
+		{[]string{"release", "k", "--if-held-for", "10"}, []string{"--if-held-for 10 needs a unit"}},
+		{[]string{"release", "k", "l", "--token", "T"}, []string{"several keys needs --yes"}},
+		{[]string{"demo", "--node", "redis://h"}, []string{"nodes of its own"}},
+		{[]string{"demo", "--duration", "1s"}, []string{"--headless"}},
+		{[]string{"demo", "--nodes", "0"}, []string{"--nodes needs a whole number from 1 to"}},
+		{[]string{"demo", "--kind", "x"}, []string{"--kind must be auto, embedded or redis-server"}},
+		{[]string{"demo", "--seed", "-1"}, []string{"--seed needs a whole number"}},
+		{[]string{"demo", "--headless", "-o", "keys"}, []string{"-o must be text or json"}},
+		{nil, []string{"stdout is not a terminal", "dlock ls"}},
+		{[]string{"top"}, []string{"stdout is not a terminal", "dlock ls"}},
+		{[]string{"demo"}, []string{"stdout is not a terminal", "--headless"}},
+		{[]string{"ls", "--node", "redis://h:99999"}, []string{"--node: node 1", "port"}},
+		{[]string{"ls", "--node", "redis://h:1", "--node", "redis://h:1/0"}, []string{"--node: node 2", "same server"}},
+		{[]string{"ls", "--debug", "/no/such/dir/x"}, []string{"--debug"}},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			e := invocation{args: c.args}.run(t)
+			wantCode(t, e, exitUsage)
+			wantSentence(t, e, c.words...)
+			if e.out != "" {
+				t.Errorf("stdout: %q", e.out)
+			}
+		})
+	}
+}
+
+func TestWrongEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		env   string
+		words []string
+	}{
+		{"DLOCK_TIMEOUT=500", []string{"DLOCK_TIMEOUT 500 needs a unit"}},
+		{"DLOCK_DB=x", []string{"DLOCK_DB needs a whole number"}},
+		{"DLOCK_READ_ONLY=maybe", []string{"DLOCK_READ_ONLY must be true or false"}},
+		{"DLOCK_COLOR=red", []string{"DLOCK_COLOR must be"}},
+		{"DLOCK_NODES=redis://a:1 nonsense", []string{"DLOCK_NODES: node 2"}},
+		{"REDIS_URL=http://a", []string{"REDIS_URL: node 1"}},
+		{"DLOCK_PASSWORD_FILE=/no/such/file", []string{"DLOCK_PASSWORD_FILE"}},
+		{"DLOCK_PASSWORD_FILE=" + os.DevNull, []string{"DLOCK_PASSWORD_FILE", "empty"}},
+	} {
+		t.Run(c.env, func(t *testing.T) {
+			e := invocation{args: []string{"ls"}, env: []string{c.env}}.run(t)
+			wantCode(t, e, exitUsage)
+			wantSentence(t, e, c.words...)
+			// A broken environment must not take the help away.
+			for _, args := range [][]string{{"version"}, {"help"}, {"ls", "--help"}, {"completion", "bash"}} {
+				e := invocation{args: args, env: []string{c.env}}.run(t)
+				wantCode(t, e, exitOK)
+				wantSilentStderr(t, e)
+			}
+		})
+	}
+}
+
+func TestHelpGoesToStdoutAndNamesEveryCommand(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"-h"}, {"help"}} {
+		e := invocation{args: args}.run(t)
+		wantCode(t, e, exitOK)
+		wantSilentStderr(t, e)
+		for _, word := range []string{"  top ", "  ls ", "  get ", "  release ", "  demo ", "  version ", "Examples:", "Exit codes:", "--node"} {
+			if !strings.Contains(e.out, word) {
+				t.Errorf("%q: the help lacks %q", args, word)
+			}
+		}
+	}
+	for _, command := range []string{"top", "ls", "get", "release", "demo"} {
+		e := invocation{args: []string{command, "--help"}}.run(t)
+		wantCode(t, e, exitOK)
+		if !strings.Contains(e.out, "Examples:\n  dlock "+command) {
+			t.Errorf("%s: no example:\n%s", command, e.out)
+		}
+		for line := range strings.Lines(e.out) {
+			if len([]rune(line)) > 100 {
+				t.Errorf("%s: a line of %d characters: %s", command, len(line), line)
+			}
+		}
+	}
+}
+
+// Every example of the help is a command line that is understood.
+func TestExamplesParse(t *testing.T) {
+	stop := func(context.Context, tui.Config, tui.Source) error { return nil }
+	for name, examples := range map[string]string{"root": rootExamples, "top": topExamples, "ls": lsExamples, "get": getExamples, "release": releaseExamples} {
+		for line := range strings.Lines(examples) {
+			t.Run(name+"/"+strings.TrimSpace(line), func(t *testing.T) {
+				line, _, _ := strings.Cut(strings.TrimSpace(line), " | ")
+				words := shellSplit(t, line)
+				var env []string
+				for words[0] != "dlock" {
+					env, words = append(env, words[0]), words[1:]
+				}
+				if slices.Equal(words, []string{"dlock", "demo"}) {
+					t.Skip("starts nodes; see the tests of the demo command")
+				}
+				e := invocation{
+					args: append(words[1:], "--audit=none")[:len(words)-1], env: append(env, "DLOCK_AUDIT=none"), tui: stop,
+					fake: &fakeInspector{snapshot: picture(1, nil)}, inTTY: true, outTTY: true,
+				}.run(t)
+				if e.code == exitUsage || e.code == exitFailure {
+					t.Errorf("exit code %d: %s", e.code, e.err)
+				}
+			})
+		}
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte("from file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		env  []string
+		want func(settings) bool
+	}{
+		{"default node", nil, nil, func(s settings) bool { return slices.Equal(s.nodes, []string{defaultURL}) }},
+		{"REDIS_URL", nil, []string{"REDIS_URL=redis://a"}, func(s settings) bool { return slices.Equal(s.nodes, []string{"redis://a"}) }},
+		{"DLOCK_NODES over REDIS_URL", nil, []string{"REDIS_URL=redis://a", "DLOCK_NODES= redis://b  redis://c "}, func(s settings) bool { return slices.Equal(s.nodes, []string{"redis://b", "redis://c"}) }},
+		{"blank DLOCK_NODES", nil, []string{"REDIS_URL=redis://a", "DLOCK_NODES=  "}, func(s settings) bool { return slices.Equal(s.nodes, []string{"redis://a"}) }},
+		{"--node over all", []string{"--node", "redis://d"}, []string{"REDIS_URL=redis://a", "DLOCK_NODES=redis://b"}, func(s settings) bool { return slices.Equal(s.nodes, []string{"redis://d"}) }},
+		{"timeout default", nil, nil, func(s settings) bool { return s.timeout == 300*time.Millisecond }},
+		{"timeout variable", nil, []string{"DLOCK_TIMEOUT=1s"}, func(s settings) bool { return s.timeout == time.Second }},
+		{"timeout flag", []string{"--timeout", "2s"}, []string{"DLOCK_TIMEOUT=1s"}, func(s settings) bool { return s.timeout == 2*time.Second }},
+		{"a wrong variable does not matter under a flag", []string{"--timeout", "2s"}, []string{"DLOCK_TIMEOUT=1"}, func(s settings) bool { return s.timeout == 2*time.Second }},
+		{"empty variable", nil, []string{"DLOCK_TIMEOUT="}, func(s settings) bool { return s.timeout == 300*time.Millisecond }},
+		{"read-only variable", nil, []string{"DLOCK_READ_ONLY=1"}, func(s settings) bool { return s.readOnly && s.readOnlyBy == "DLOCK_READ_ONLY" }},
+		{"read-only flag off", []string{"--read-only=false"}, []string{"DLOCK_READ_ONLY=1"}, func(s settings) bool { return !s.readOnly }},
+		{"password", nil, []string{"DLOCK_PASSWORD=a", "DLOCK_PASSWORD_FILE=" + file, "REDISCLI_AUTH=b"}, func(s settings) bool { return s.password == "a" }},
+		{"password file", nil, []string{"DLOCK_PASSWORD_FILE=" + file, "REDISCLI_AUTH=b"}, func(s settings) bool { return s.password == "from file" }},
+		{"redis-cli's password", nil, []string{"REDISCLI_AUTH=b"}, func(s settings) bool { return s.password == "b" }},
+		{"the rest", []string{"--db", "3", "--user", "u", "--stuck-after", "1m", "--audit", "none", "--ascii"}, nil, func(s settings) bool {
+			return s.db == 3 && s.user == "u" && s.stuckAfter == time.Minute && s.audit == "none" && s.ascii
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, args := range [][]string{append(slices.Clone(c.args), "ls"), append([]string{"ls"}, c.args...)} {
+				e := invocation{args: args, env: c.env, fake: &fakeInspector{snapshot: picture(1, nil)}}.run(t)
+				wantCode(t, e, exitOK)
+				wantSilentStderr(t, e)
+				if !c.want(e.settings) {
+					t.Errorf("%q: %+v", args, e.settings)
+				}
+			}
+		})
+	}
+}
+
+func TestInterruptIsQuiet(t *testing.T) {
+	for _, command := range [][]string{{"ls"}, {"get", "k"}, {"release", "k", "--token", "t", "--audit", "none"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		fake := &fakeInspector{onLook: cancel, err: context.Canceled}
+		e := invocation{args: command, fake: fake, ctx: ctx}.run(t)
+		wantCode(t, e, exitInterrupted)
+		wantSilentStderr(t, e)
+	}
+}
+
+// An interrupt does not wait for a node that hangs.
+func TestInterruptWhileANodeHangs(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	for _, command := range [][]string{{"ls"}, {"get", "k"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		fake := &fakeInspector{onLook: func() { cancel(); <-hang }}
+		e := invocation{args: command, fake: fake, ctx: ctx}.run(t)
+		wantCode(t, e, exitInterrupted)
+		wantSilentStderr(t, e)
+	}
+}
+
+func TestTopStartsTheLiveView(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		args, env    []string
+		readOnly     bool
+		readOnlyText string
+		audited      bool
+	}{
+		{"plain", nil, nil, false, "", true},
+		{"by name", []string{"top"}, nil, false, "", true},
+		{"read-only", []string{"--read-only"}, nil, true, "--read-only", false},
+		{"read-only variable", []string{"top"}, []string{"DLOCK_READ_ONLY=true"}, true, "DLOCK_READ_ONLY", false},
+		{"no record wanted", []string{"--audit", "none"}, nil, false, "", true},
+		{"no record possible", []string{"--audit", "/no/such/dir/x"}, nil, true, "the audit file cannot be written", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			started := 0
+			state := t.TempDir()
+			fake := &fakeInspector{snapshot: picture(1, nil)}
+			e := invocation{
+				args: c.args, env: append([]string{"XDG_STATE_HOME=" + state, "DLOCK_NODES=redis://u:secret@h1:1 redis://h2:2"}, c.env...),
+				fake: fake, inTTY: true, outTTY: true, width: 80,
+				tui: func(_ context.Context, conf tui.Config, s tui.Source) error {
+					started++
+					if conf.Title != "h1:1 +1" || conf.Operator != "alice@bastion" || conf.Lab != nil {
+						t.Errorf("config: %+v", conf)
+					}
+					if !strings.HasPrefix(conf.ReadOnly, c.readOnlyText) || (conf.ReadOnly == "") != (c.readOnlyText == "") {
+						t.Errorf("read-only because of %q", conf.ReadOnly)
+					}
+					if (conf.Audit != nil) != c.audited {
+						t.Errorf("audit: %v", conf.Audit != nil)
+					}
+					if conf.Audit != nil {
+						return conf.Audit(inspect.Result{Plan: inspect.Plan{ID: inspect.ID{Key: "lock:a"}, Token: "t"}, Outcome: inspect.OutReleased, At: fixedNow})
+					}
+					return nil
+				},
+			}.run(t)
+			wantCode(t, e, exitOK)
+			wantSilentStderr(t, e)
+			if started != 1 || e.readOnly[0] != c.readOnly {
+				t.Errorf("started %d times, nodes read-only: %v", started, e.readOnly)
+			}
+			record, err := os.ReadFile(filepath.Join(state, "dlock", "audit.jsonl"))
+			if wants := c.audited && c.name != "no record wanted"; wants != (err == nil && strings.Contains(string(record), `"command":"top","key":"lock:a"`)) {
+				t.Errorf("audit file: %v %s", err, record)
+			}
+		})
+	}
+}
+
+func TestTopNeedsATerminalOnBothSides(t *testing.T) {
+	e := invocation{args: nil, outTTY: true}.run(t)
+	wantCode(t, e, exitUsage)
+	wantSentence(t, e, "stdin is not a terminal")
+}
