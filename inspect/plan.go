@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,7 +63,7 @@ func PlanRelease(l Lock, token string) (Plan, error) {
 		same := c.HasToken && c.Token == token
 		switch {
 		case c.Answer == AnswerUnreachable:
-			step.Send, step.Why = false, "cannot be reached: "+c.Error
+			step.Send, step.Why = false, cmp.Or(c.Error, "no answer")
 			if c.HasToken && !same {
 				step.Expiry = Expiry{}
 			}

@@ -22,7 +22,7 @@ type Plan struct {
 type Step struct {
 	Node string
 	// Send is false for a node that is known to store nothing of this
-	// token or cannot be reached; Why then says so.
+	// token, or did not answer; Why then says so.
 	Send bool
 	Why  string
 	// Command is the exact command as one would type it into redis-cli,

@@ -52,6 +52,9 @@ type member struct {
 	status   NodeStatus
 	busy     bool
 	failures int // in a row
+	// eager is set when a refresh was wanted while the node was busy: if
+	// that question fails, the next one does not wait.
+	eager bool
 }
 
 // scanned is how far a node's scan was when it last reported.
@@ -180,7 +183,7 @@ func (s *session) absorb(ctx context.Context, r report) {
 		}
 		m.samples[key] = sample
 	}
-	m.failures = 0
+	m.failures, m.eager = 0, false
 	st := &m.status
 	f := m.probe.known()
 	st.Role, st.Version, st.Eviction, st.ClockOffset = f.role, f.version, f.eviction, f.offset
@@ -216,6 +219,10 @@ func (s *session) failed(m *member, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m.status.NextTry = now.Add(backoff(m.failures, rand.Float64()))
+	if m.eager {
+		m.status.NextTry = now
+	}
+	m.eager = false
 	m.status.RTT = Maybe[time.Duration]{}
 	s.become(m, state, err.Error(), now)
 }

@@ -112,6 +112,7 @@ func (s *session) tryEverything() {
 	defer s.mu.Unlock()
 	for _, m := range s.members {
 		if m.busy {
+			m.eager = true
 			continue
 		}
 		m.status.NextTry = time.Time{}

@@ -359,3 +359,27 @@ func TestRefusalsAreForgotten(t *testing.T) {
 		t.Error("still remembered after the node was away")
 	}
 }
+
+// A refresh that comes while a node is being asked must not be lost when that
+// question fails: the node may have come back a moment after it was sent.
+func TestRefreshWhileANodeIsAskedIsNotLost(t *testing.T) {
+	n, err := node.Open("redis://127.0.0.1:1", node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	i := New([]*node.Node{n}, Config{})
+	s := newSession(i)
+	m := s.members[0]
+	m.failures, m.busy = 4, true
+	s.tryEverything()
+	s.absorb(t.Context(), report{member: 0, err: &nodeError{err: errors.New("no answer in time")}})
+	if next := m.status.NextTry; next.After(i.now()) {
+		t.Errorf("asked again only in %v", next.Sub(i.now()))
+	}
+	m.busy = true
+	s.absorb(t.Context(), report{member: 0, err: &nodeError{err: errors.New("no answer in time")}})
+	if next := m.status.NextTry; !next.After(i.now()) {
+		t.Error("a node that is down is asked without a pause")
+	}
+}

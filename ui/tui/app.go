@@ -1,0 +1,396 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlock/inspect"
+	"dlock/ui/text"
+)
+
+// App is the one model the framework knows. Update routes messages, View puts
+// the screen together; what keys do is in actions.go, and the views know
+// nothing of either. It reads no clock and does no I/O.
+type App struct {
+	kit   *kit
+	world *world
+	keys  keyMap
+	conf  Config
+
+	w, h int
+	zoom bool
+	lay  layout
+	view view
+	// from is the view that enter was pressed in, for the way back.
+	from view
+
+	// live is the newest snapshot, shown the one on screen; they differ
+	// while paused.
+	live, shown inspect.Snapshot
+	loaded      bool
+	counts      tally
+	broken      text.Safe
+	// now is the moment of the newest message, started that of the first.
+	now, started time.Time
+	paused       bool
+	pausedAt     time.Time
+
+	locks  locksView
+	detail detailView
+	nodes  nodesView
+	events eventsView
+	demo   demoView
+
+	// What has the keyboard, in this order: the dialog, the fault menu,
+	// the help, the text field, the view.
+	release *releaseDialog
+	faults  *faultMenu
+	help    *helpView
+	input   *textField
+
+	notice notice
+
+	mouse   bool
+	ticks   int // generation of the pulse
+	every   time.Duration
+	polling bool // the demo is being asked
+}
+
+// notice is a sentence for the message line. It goes by itself.
+type notice struct {
+	text  text.Safe
+	bad   bool
+	until time.Time
+}
+
+// noticeTime is how long a notice stays.
+const noticeTime = 6 * time.Second
+
+// newApp makes the model. now is the moment at which watching begins.
+func newApp(c Config, k *kit, w *world, now time.Time) *App {
+	a := &App{kit: k, world: w, conf: c, keys: newKeyMap(c.Lab != nil), view: viewLocks, from: viewLocks, now: now, started: now, mouse: c.Mouse}
+	a.events.follow = true
+	a.locks.filter = parseFilter(c.Filter)
+	return a
+}
+
+// Init starts the pulse.
+func (a *App) Init() tea.Cmd {
+	a.every = time.Second
+	return tea.Batch(a.world.pulse(a.ticks, a.every), a.pollDemo())
+}
+
+// Update takes one message.
+func (a *App) Update(msg tea.Msg) (model tea.Model, out tea.Cmd) {
+	defer func() {
+		if v := recover(); v != nil {
+			a.world.crashed(v)
+			model, out = a, nil
+		}
+	}()
+	next := a.update(msg)
+	return a, tea.Batch(next, a.pulse())
+}
+
+func (a *App) update(msg tea.Msg) cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		a.w, a.h = msg.Width, msg.Height
+		a.resize()
+	case keyPressedMsg:
+		a.at(msg.key.at)
+		return a.onKey(msg.key)
+	case wheelMsg:
+		a.at(msg.at)
+		return a.onWheel(msg.rows)
+	case clickMsg:
+		a.at(msg.at)
+		a.onClick(msg.x, msg.y)
+	case tickedMsg:
+		if msg.gen != a.ticks {
+			return nil
+		}
+		a.at(msg.at)
+		a.every = 0 // the train has arrived; pulse sends the next
+		if a.release != nil {
+			return tea.Batch(a.perform(a.release.onTick(a.now)), a.pollDemo())
+		}
+		return a.pollDemo()
+	case snapshotArrivedMsg:
+		a.at(msg.at)
+		a.onSnapshot(msg.snap)
+	case watchEndedMsg:
+		a.at(msg.at)
+		a.broken = "the watching has ended"
+		if msg.err != nil {
+			a.broken = cleanText(msg.err.Error())
+		}
+	case labPolledMsg:
+		a.at(msg.at)
+		a.polling = false
+		a.demo.setData(msg.status)
+	case lockReadMsg:
+		a.at(msg.at)
+		if a.release != nil {
+			return a.perform(a.release.onRead(msg.id, msg.snap, msg.err, msg.at))
+		}
+	case releasedMsg:
+		a.at(msg.at)
+		if a.release != nil {
+			a.release.onResult(msg.id, msg.result, msg.auditErr, msg.at)
+		}
+		return a.world.refresh()
+	case noticedMsg:
+		a.at(msg.at)
+		a.say(msg.notice)
+	case resumedMsg:
+		a.at(msg.at)
+		cmds := []cmd{tea.ClearScreen, a.world.refresh()}
+		if a.release != nil {
+			cmds = append(cmds, a.perform(a.release.onTick(a.now)))
+		}
+		return tea.Batch(cmds...)
+	}
+	return nil
+}
+
+// at moves the clock of the screen, which never goes back.
+func (a *App) at(t time.Time) {
+	if t.After(a.now) {
+		a.now = t
+	}
+}
+
+func (a *App) say(n notice) {
+	n.until = a.now.Add(noticeTime)
+	a.notice = n
+}
+
+func (a *App) resize() {
+	a.lay = layoutFor(a.w, a.h, a.zoom)
+	a.locks.setSize(a.lay)
+	a.nodes.setSize(a.lay)
+	a.events.setSize(a.lay)
+	a.demo.setSize(a.lay)
+}
+
+func (a *App) onSnapshot(s inspect.Snapshot) {
+	a.live, a.broken = s, ""
+	if a.release != nil {
+		for i := range s.Locks {
+			a.release.setHistory(s.Locks[i])
+		}
+	}
+	if a.paused {
+		return
+	}
+	a.show(false)
+}
+
+// show puts the newest snapshot on the screen. fresh forgets the order of the
+// rows.
+func (a *App) show(fresh bool) {
+	a.shown, a.loaded = a.live, true
+	a.counts = count(a.kit, a.shown.Locks)
+	a.fillLocks(fresh)
+	a.detail.setData(&a.shown, a.now)
+	a.nodes.setData(&a.shown)
+	a.events.setData(&a.shown)
+}
+
+// fillLocks arranges the locks that are shown. Under an open dialog and a
+// resting hand rows do not move.
+func (a *App) fillLocks(fresh bool) {
+	now := a.now
+	if a.release != nil {
+		now = a.locks.movedAt
+	}
+	a.locks.setData(a.shown.Locks, now, fresh)
+}
+
+// pollDemo asks the demo how it stands, one question at a time.
+func (a *App) pollDemo() cmd {
+	if a.conf.Lab == nil || a.polling {
+		return nil
+	}
+	a.polling = true
+	return a.world.pollLab()
+}
+
+// How often the screen is drawn when nothing happens: slowly, unless a number
+// on it shows tenths of a second that somebody is waiting for.
+const (
+	slowPulse = time.Second
+	fastPulse = 200 * time.Millisecond
+	// soon is the time to live below which tenths matter.
+	soon = 10 * time.Second
+)
+
+// pulse makes sure that exactly one pulse is on its way, and no later than
+// the screen needs it.
+func (a *App) pulse() cmd {
+	want := slowPulse
+	if a.needsFastPulse() {
+		want = fastPulse
+	}
+	if a.every != 0 && a.every <= want {
+		return nil
+	}
+	a.ticks++
+	a.every = want
+	return a.world.pulse(a.ticks, want)
+}
+
+func (a *App) needsFastPulse() bool {
+	if a.release != nil || a.faults != nil {
+		return true
+	}
+	if a.paused || !a.loaded {
+		return false
+	}
+	switch a.view {
+	case viewLocks:
+		return a.locks.soonest(&a.shown, a.now) < soon
+	case viewDetail:
+		l := a.detail.lock()
+		d, ok := l.Expiry.Remaining(a.now)
+		return ok && d > 0 && d < soon && l.State != inspect.Expired
+	case viewDemo:
+		return true
+	}
+	return false
+}
+
+// View draws the screen: exactly as many lines as the terminal has, each
+// exactly as wide.
+func (a *App) View() (screen string) {
+	defer func() {
+		if v := recover(); v != nil {
+			a.world.crashed(v)
+			screen = ""
+		}
+	}()
+	return strings.Join(a.lines(), "\n")
+}
+
+func (a *App) lines() []string {
+	if a.w <= 0 || a.h <= 0 {
+		return nil
+	}
+	sc := a.scene()
+	if a.lay.tooSmall {
+		return sc.tooSmall()
+	}
+	out := make([]string, 0, a.h)
+	out = append(out, sc.header()...)
+	var body []string
+	switch {
+	case a.help != nil:
+		body = a.help.view(sc, a.keys, a.view, a.blocked)
+	case a.view == viewDetail:
+		body = a.detail.view(sc)
+	case a.view == viewNodes:
+		body = a.nodes.view(sc)
+	case a.view == viewEvents:
+		body = a.events.view(sc)
+	case a.view == viewDemo:
+		body = a.demo.view(sc)
+	default:
+		body = a.locks.view(sc)
+	}
+	out = append(out, fill(body, a.w, a.lay.body())...)
+	out = append(out, a.messageLine(sc), a.bottomLine(sc))
+	switch {
+	case a.release != nil:
+		out = a.release.view(sc, out)
+	case a.faults != nil:
+		out = a.faults.view(sc, out)
+	}
+	return fill(out, a.w, a.h)
+}
+
+func (a *App) scene() *scene {
+	sc := &scene{
+		kit: a.kit, lay: a.lay, title: a.conf.Title, env: a.conf.Env, readOnly: a.conf.ReadOnly,
+		snap: &a.shown, loaded: a.loaded, counts: a.counts, now: a.now, wall: a.now, since: a.started,
+		paused: a.paused, pausedAt: a.pausedAt, broken: a.broken,
+	}
+	if a.paused {
+		sc.now = a.pausedAt
+		sc.waiting = max(0, eventCount(&a.live)-eventCount(&a.shown))
+	}
+	if a.demo.known {
+		sc.lab = &a.demo.latest
+	}
+	return sc
+}
+
+// eventCount is how many events there have been since the start.
+func eventCount(s *inspect.Snapshot) int { return int(s.EventsDropped) + len(s.Events) }
+
+// messageLine is the line above the keys: what was just said, else the worst
+// that is to be said.
+func (a *App) messageLine(sc *scene) string {
+	switch {
+	case a.input != nil:
+		return a.input.view(sc)
+	case a.notice.text != "" && a.now.Before(a.notice.until) && a.notice.bad:
+		return sc.message(sc.weak, a.notice.text)
+	case a.notice.text != "" && a.now.Before(a.notice.until):
+		return sc.message(sc.plain, a.notice.text)
+	case a.broken != "" && a.loaded:
+		return sc.message(sc.weak, "no new data: "+a.broken)
+	case quorumLost(target(sc)):
+		return sc.message(sc.alarm, quorumText(target(sc)))
+	case a.loaded && target(sc).Up() < len(target(sc).Nodes) && !pending(target(sc)):
+		return sc.message(sc.weak, quorumText(target(sc)))
+	case a.conf.Lab != nil && a.view != viewDemo && a.help == nil:
+		return sc.message(sc.dim, "demo: 4 shows the workers; F k 1 kills node 1, F p 2 freezes 2, F w 3 empties 3")
+	}
+	return sc.message(sc.dim, restingMessage(a.view))
+}
+
+// restingMessage is a remark where there is nothing to report.
+func restingMessage(v view) text.Safe {
+	switch v {
+	case viewEvents:
+		return "events are differences between looks: a lock taken and released between two looks is not seen"
+	case viewDetail:
+		return "this follows the lock by its key, wherever its row goes"
+	}
+	return ""
+}
+
+func (a *App) bottomLine(sc *scene) string {
+	switch {
+	case a.input != nil:
+		return sc.hints([]hint{{"enter", "keep", 3}, {"esc", "undo", 4}, {"!text", "without", 1}, {"state: owner: node: flag: lib:", "", 0}})
+	case a.help != nil:
+		return sc.hints([]hint{{"?", "close", 2}, {sc.g.up + sc.g.down, "scroll", 1}})
+	}
+	return sc.keyLine(a.keys, a.view, func(act action) bool { return a.blocked(act) == "" && !a.idle(act) })
+}
+
+// tooSmall is the screen of a terminal on which nothing else fits.
+func (sc *scene) tooSmall() []string {
+	w, h := sc.lay.w, sc.lay.h
+	now := itoa(w) + " x " + itoa(h)
+	need := itoa(minWidth) + " x " + itoa(minHeight)
+	msg := []text.Safe{"Terminal too small", "", "now     " + now, "needed  " + need, "", "q quits; nothing was stopped"}
+	switch {
+	case h < 3 || w < 24:
+		msg = []text.Safe{"too small: " + now + ", need " + need + ", q quits"}
+	case h < len(msg):
+		msg = []text.Safe{msg[0], msg[2], msg[3]}
+	}
+	var out []string
+	for range max(0, (h-len(msg))/2) {
+		out = append(out, newLine(w).String())
+	}
+	for _, s := range msg {
+		out = append(out, newLine(w).to(max(0, min(6, (w-28)/2))).add(sc.plain, s).String())
+	}
+	return fill(out, w, h)
+}

@@ -1,0 +1,199 @@
+package tui
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/aymanbagabas/go-osc52/v2"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlock/inspect"
+	"dlock/ui/text"
+)
+
+// cmd is work that is done outside the loop and ends in one message.
+type cmd = tea.Cmd
+
+// readTimeout bounds a fresh read of the release dialog, faultTimeout the
+// breaking or mending of a demo node.
+const (
+	readTimeout  = 500 * time.Millisecond
+	faultTimeout = 10 * time.Second
+)
+
+// world is what commands work with. It is shared with no view.
+type world struct {
+	ctx    context.Context
+	source Source
+	lab    Lab
+	audit  Audit
+	out    io.Writer
+	now    func() time.Time
+	// pulse ends in a tickedMsg of that generation after a while.
+	pulse func(gen int, after time.Duration) cmd
+	// crashed takes a panic of a command's goroutine.
+	crashed func(any)
+	// running counts releases that are on their way.
+	running *tracker
+}
+
+// guarded turns work into a command whose panic is reported rather than
+// printed into the middle of the screen.
+func (w *world) guarded(f func() tea.Msg) cmd {
+	return func() (msg tea.Msg) {
+		defer func() {
+			if v := recover(); v != nil {
+				w.crashed(v)
+				msg = nil
+			}
+		}()
+		return f()
+	}
+}
+
+// realPulse is the pulse of a running program.
+func realPulse(now func() time.Time) func(int, time.Duration) cmd {
+	return func(gen int, after time.Duration) cmd {
+		return tea.Tick(after, func(time.Time) tea.Msg { return tickedMsg{gen, now()} })
+	}
+}
+
+func (w *world) pollLab() cmd {
+	return w.guarded(func() tea.Msg { return labPolledMsg{w.lab.Status(), w.now()} })
+}
+
+func (w *world) refresh() cmd {
+	return w.guarded(func() tea.Msg { w.source.Refresh(); return nil })
+}
+
+func (w *world) setInterval(d time.Duration) cmd {
+	return w.guarded(func() tea.Msg { w.source.SetInterval(d); return nil })
+}
+
+func (w *world) readLock(id int, key string) cmd {
+	return w.guarded(func() tea.Msg {
+		ctx, cancel := context.WithTimeout(w.ctx, readTimeout)
+		defer cancel()
+		s, err := w.source.Get(ctx, key)
+		return lockReadMsg{id, s, err, w.now()}
+	})
+}
+
+// execute carries a plan out and records it. The recording belongs to the
+// release: it is made even when nobody is there any more to see it.
+func (w *world) execute(id int, p inspect.Plan, dryRun bool) cmd {
+	return w.guarded(func() tea.Msg {
+		if !w.running.begin() {
+			return nil
+		}
+		defer w.running.end()
+		r := w.source.Execute(w.ctx, p, dryRun)
+		var err error
+		if !dryRun && w.audit != nil {
+			err = w.audit(r)
+		}
+		return releasedMsg{id, r, err, w.now()}
+	})
+}
+
+// copyText hands text to the terminal's clipboard. Whether the terminal takes
+// it cannot be known.
+func (w *world) copyText(s string, what text.Safe) cmd {
+	return w.guarded(func() tea.Msg {
+		if _, err := osc52.New(s).WriteTo(w.out); err != nil {
+			return noticedMsg{notice{text: "could not copy: " + cleanText(err.Error()), bad: true}, w.now()}
+		}
+		return noticedMsg{notice{text: "copied " + what + ", where the terminal lets programs set its clipboard"}, w.now()}
+	})
+}
+
+// breakNode carries out a fault of the demo.
+func (w *world) breakNode(f fault, node string) cmd {
+	return w.guarded(func() tea.Msg {
+		ctx, cancel := context.WithTimeout(w.ctx, faultTimeout)
+		defer cancel()
+		var err error
+		var done text.Safe
+		name := text.CleanMax(node, 40)
+		switch f {
+		case faultKill:
+			err, done = w.lab.Kill(node), name+" is killed: it keeps its data for when it comes back"
+		case faultRevive:
+			err, done = w.lab.Restart(ctx, node, false), name+" is back, with what it had stored"
+		case faultWipe:
+			err, done = w.lab.Restart(ctx, node, true), name+" has been restarted empty: it has forgotten every lock"
+		case faultPause:
+			err, done = w.lab.Pause(node), name+" hangs: it takes connections and answers nothing"
+		case faultResume:
+			err, done = w.lab.Resume(node), name+" answers again"
+		}
+		if err != nil {
+			return noticedMsg{notice{text: name + ": " + cleanText(err.Error()), bad: true}, w.now()}
+		}
+		w.source.Refresh()
+		return noticedMsg{notice{text: done}, w.now()}
+	})
+}
+
+// tracker counts work that must be over before the program ends.
+type tracker struct {
+	mu      sync.Mutex
+	n       int
+	closed  bool
+	drained chan struct{}
+}
+
+func newTracker() *tracker { return &tracker{drained: make(chan struct{})} }
+
+// begin reports whether work may start; it may not once the end has begun.
+func (t *tracker) begin() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return false
+	}
+	t.n++
+	return true
+}
+
+func (t *tracker) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n--
+	if t.closed && t.n == 0 {
+		close(t.drained)
+	}
+}
+
+// wait lets no more work start and waits for what runs, at most for limit.
+func (t *tracker) wait(limit time.Duration) {
+	t.mu.Lock()
+	t.closed = true
+	if t.n == 0 {
+		t.mu.Unlock()
+		return
+	}
+	t.mu.Unlock()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-t.drained:
+	case <-timer.C:
+	}
+}
+
+// Commands of the framework itself, by our names.
+var (
+	quit    cmd = tea.Quit
+	suspend cmd = tea.Suspend
+	redraw  cmd = tea.ClearScreen
+)
+
+func setMouse(on bool) cmd {
+	if on {
+		return tea.EnableMouseCellMotion
+	}
+	return tea.DisableMouse
+}

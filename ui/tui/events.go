@@ -1,0 +1,174 @@
+package tui
+
+import (
+	"dlock/inspect"
+	"dlock/ui/text"
+)
+
+// eventsView is the list of what happened, newest first. An event's identity
+// is its number since the start, which survives the ring dropping old ones.
+type eventsView struct {
+	list   list[uint64]
+	shown  []int // indexes into the snapshot's events, parallel to list.ids
+	filter filter
+	// only, when set, keeps the events of one lock.
+	only   inspect.ID
+	follow bool
+}
+
+func (v *eventsView) setData(s *inspect.Snapshot) {
+	n := len(s.Events)
+	v.shown = make([]int, 0, n)
+	ids := make([]uint64, 0, n)
+	for i := n - 1; i >= 0; i-- {
+		e := &s.Events[i]
+		if v.only.Key != "" && e.Key != v.only.Key {
+			continue
+		}
+		if !v.filter.empty() && !v.filter.event(e) {
+			continue
+		}
+		v.shown = append(v.shown, i)
+		ids = append(ids, s.EventsDropped+uint64(i))
+	}
+	v.list.set(ids)
+	if v.follow {
+		v.list.move(-len(ids))
+	}
+}
+
+func (v *eventsView) setSize(l layout) { v.list.setHeight(max(0, l.body()-l.chrome()-1)) }
+
+// navigate moves the selection. Moving off the newest event stops following,
+// moving to the first row takes it up again.
+func (v *eventsView) navigate(a action) bool {
+	if !v.list.navigate(a) {
+		return false
+	}
+	v.follow = v.list.cur == 0
+	return true
+}
+
+func (v *eventsView) selected(s *inspect.Snapshot) (inspect.Event, bool) {
+	if v.list.cur >= len(v.shown) {
+		return inspect.Event{}, false
+	}
+	return s.Events[v.shown[v.list.cur]], true
+}
+
+func (v *eventsView) view(sc *scene) []string {
+	h, w := sc.lay.body(), sc.lay.inner()
+	wide := w >= 94
+	timeW, keyW, nodeW := 8, max(16, w*3/10), 4
+	if wide {
+		timeW, keyW, nodeW = 10, max(24, w*32/100), 5
+	}
+	var content []string
+	head := newLine(w).add(sc.dim, "  "+text.Fit("TIME", timeW)+" "+text.Fit("EVENT", 11)+" "+text.Fit("LOCK", keyW)+" "+text.Fit("NODE", nodeW)+" OWNER, DETAIL")
+	content = append(content, head.String())
+	from, to := v.list.window()
+	for i := from; i < to; i++ {
+		e := &sc.snap.Events[v.shown[i]]
+		ln := newLine(w)
+		if i == v.list.cur && !v.follow {
+			ln.over = &sc.cursor
+			ln.add(sc.plain, sc.g.cursor+" ")
+		} else {
+			ln.add(sc.plain, "  ")
+		}
+		ln.add(sc.dim, sc.g.fit.Fit(clock(e.At, wide), timeW)+" ")
+		ln.add(sc.eventStyle(e.Kind), sc.g.fit.Fit(eventWord(e.Kind), 11)).add(sc.plain, " ")
+		key := text.Safe("-")
+		if e.Key != "" {
+			key = keyText(e.Key)
+		}
+		ln.add(sc.plain, sc.g.fit.FitMiddle(key, keyW)+" ")
+		node := text.Safe("-")
+		if e.Node != "" {
+			node = text.CleanMax(e.Node, 40)
+		}
+		ln.add(sc.plain, sc.g.fit.Fit(node, nodeW)+" ")
+		ln.add(sc.plain, sc.g.fit.Truncate(eventDetail(sc.kit, e), w-ln.used))
+		content = append(content, ln.String())
+	}
+	if len(v.shown) == 0 {
+		s := text.Safe("Nothing has happened since dlock began to watch.")
+		if v.only.Key != "" || !v.filter.empty() {
+			s = "No event passes the filter. esc clears it."
+		}
+		content = append(content, newLine(w).String(), newLine(w).add(sc.dim, "  "+s).String())
+	}
+	title := "Events " + text.Count(len(v.shown))
+	total := len(sc.snap.Events)
+	if len(v.shown) != total {
+		title += " of " + text.Count(total)
+	}
+	if v.only.Key != "" {
+		title += "   of " + sc.g.fit.TruncateMiddle(keyText(v.only.Key), max(12, w/3))
+	}
+	if !v.filter.empty() {
+		title += "   filter: " + cleanText(v.filter.source)
+	}
+	remark := text.Safe("newest first")
+	if v.follow {
+		remark = "following, newest first"
+	}
+	if sc.snap.EventsDropped > 0 && wide {
+		remark += ", " + text.Count(sc.snap.EventsDropped) + " older dropped"
+	}
+	if sc.lay.boxed {
+		return sc.pane(sc.lay.w, h, title, remark, content)
+	}
+	return append([]string{sc.rule(w, title, remark)}, fill(content, w, h-1)...)
+}
+
+// eventWord is a kind in at most eleven cells.
+func eventWord(k inspect.EventKind) text.Safe { return cleanText(string(k)) }
+
+// notable reports whether a kind is worth a second line in a small list.
+func notable(k inspect.EventKind) bool {
+	switch k {
+	case inspect.Renewed, inspect.Taken, inspect.Released:
+		return false
+	}
+	return true
+}
+
+func (k *kit) eventStyle(kind inspect.EventKind) style {
+	switch kind {
+	case inspect.WentSplit, inspect.Operator:
+		return k.strong
+	case inspect.LostNode, inspect.WentNoTTL, inspect.NodeFell, inspect.Gap, inspect.Ended:
+		return k.weak
+	case inspect.Renewed:
+		return k.dim
+	default:
+		return k.plain
+	}
+}
+
+// eventSubject is what an event is about: the lock, else the node.
+func eventSubject(e *inspect.Event) text.Safe {
+	switch {
+	case e.Key != "":
+		return keyText(e.Key)
+	case e.Node != "":
+		return text.CleanMax(e.Node, 40)
+	default:
+		return eventText(e)
+	}
+}
+
+func eventText(e *inspect.Event) text.Safe { return cleanText(e.Text) }
+
+// eventDetail is who and why.
+func eventDetail(k *kit, e *inspect.Event) text.Safe {
+	var who text.Safe
+	switch {
+	case e.Owner != "":
+		who = cleanKey(e.Owner)
+	case e.Token != "":
+		who = shortToken(k, e.Token)
+	}
+	return join(": ", who, eventText(e))
+}

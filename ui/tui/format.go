@@ -1,0 +1,356 @@
+package tui
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dlock/inspect"
+	"dlock/ui/text"
+)
+
+// How much of foreign bytes is ever shown in one place.
+const (
+	maxKeyBytes  = 512
+	maxTextBytes = 1024
+)
+
+func cleanKey(s string) text.Safe  { return text.CleanMax(s, maxKeyBytes) }
+func cleanText(s string) text.Safe { return text.CleanMax(s, maxTextBytes) }
+
+// keyText is a key as it is shown: cleaned, and never empty.
+func keyText(key string) text.Safe {
+	if key == "" {
+		return "(empty name)"
+	}
+	return cleanKey(key)
+}
+
+// unique is the part of a token that tells it from others: of one that begins
+// with a UUID, that; of one of several words, the first.
+func unique(token string) string {
+	const uuid = 36
+	if len(token) > uuid && (token[uuid] == '/' || token[uuid] == ' ') {
+		return token[:uuid]
+	}
+	if i := strings.IndexByte(token, ' '); i > 0 {
+		return token[:i]
+	}
+	return token
+}
+
+// shortToken is the first and the last four characters of what makes a token
+// unique.
+func shortToken(k *kit, token string) text.Safe {
+	if token == "" {
+		return "(empty)"
+	}
+	token = unique(token)
+	if utf8.RuneCountInString(token) <= 10 {
+		return cleanKey(token)
+	}
+	return text.Clean(firstRunes(token, 4)) + k.g.fit.Truncate("……", 1) + text.Clean(lastRunes(token, 4))
+}
+
+// tinyToken is a token's first four characters: enough to tell two apart.
+func tinyToken(token string) text.Safe {
+	return text.Clean(firstRunes(unique(token), 4))
+}
+
+func firstRunes(s string, n int) string {
+	end := 0
+	for i := 0; i < n && end < len(s); i++ {
+		_, w := utf8.DecodeRuneInString(s[end:])
+		end += w
+	}
+	return s[:end]
+}
+
+func lastRunes(s string, n int) string {
+	start := len(s)
+	for i := 0; i < n && start > 0; i++ {
+		_, w := utf8.DecodeLastRuneInString(s[:start])
+		start -= w
+	}
+	return s[start:]
+}
+
+// ownerText is who an owner is: its name, else its token. One whose token is
+// only known from nodes that have gone silent since is not said to hold it.
+func ownerText(k *kit, o inspect.Owner) text.Safe {
+	who := shortToken(k, o.Token)
+	if o.Name != "" {
+		who = cleanKey(o.Name)
+	}
+	if len(o.Votes) == 0 {
+		return "was " + who
+	}
+	return who
+}
+
+// onNodes says which nodes store an owner's token.
+func onNodes(o inspect.Owner) text.Safe {
+	if len(o.Votes) == 0 {
+		return "on no node that answers"
+	}
+	return "on " + names(o.Votes)
+}
+
+// ownersText is everybody who claims the lock, for one cell.
+func ownersText(k *kit, l inspect.Lock) text.Safe {
+	switch len(l.Owners) {
+	case 0:
+		if l.State == inspect.Expired {
+			return "-"
+		}
+		return "?"
+	case 1:
+		return ownerText(k, l.Owners[0])
+	}
+	if l.State != inspect.Split {
+		return ownerText(k, l.Owners[0])
+	}
+	parts := make([]text.Safe, 0, len(l.Owners))
+	for _, o := range l.Owners {
+		parts = append(parts, ownerText(k, o))
+	}
+	return join(" + ", parts...)
+}
+
+// age is a duration for people, "?" when it is not known.
+func age(now, then time.Time) text.Safe {
+	if then.IsZero() {
+		return "?"
+	}
+	return text.Duration(max(0, now.Sub(then)))
+}
+
+// coarse is an age in whole seconds: nothing that only flickers.
+func coarse(now, then time.Time) text.Safe {
+	if then.IsZero() {
+		return "?"
+	}
+	d := max(0, now.Sub(then))
+	if d < time.Second {
+		return "<1s"
+	}
+	if d < time.Minute {
+		return itoa(int(d/time.Second)) + "s"
+	}
+	return text.Duration(d)
+}
+
+// since is how long ago something was, for a sentence or a column.
+func since(now, then time.Time) text.Safe {
+	if !then.IsZero() && now.Sub(then) < time.Second {
+		return "now"
+	}
+	return coarse(now, then) + " ago"
+}
+
+// where is onNodes, except for a lock that is gone, where nothing has to be
+// said about it.
+func where(l *inspect.Lock, o inspect.Owner) text.Safe {
+	if l.State == inspect.Expired && len(o.Votes) == 0 {
+		return ""
+	}
+	return onNodes(o)
+}
+
+// ttlText is the time until the lock ends if nobody renews.
+func ttlText(e inspect.Expiry, now time.Time) text.Safe {
+	if e.Never {
+		return "never"
+	}
+	d, ok := e.Remaining(now)
+	switch {
+	case !ok:
+		return "?"
+	case d == 0:
+		// By our count it is over; only the next sample knows whether it
+		// was renewed.
+		return "check"
+	}
+	return text.Duration(d)
+}
+
+// lockTTL is ttlText for a lock's row.
+func lockTTL(l inspect.Lock, now time.Time) text.Safe {
+	if l.State == inspect.Expired {
+		return "-"
+	}
+	if l.State == inspect.Unknown {
+		// No look will tell before a silent node is back.
+		if d, ok := l.Expiry.Remaining(now); ok && d == 0 {
+			return "?"
+		}
+	}
+	return ttlText(l.Expiry, now)
+}
+
+// heldFor is how long the present owner has had it. The mark of a lower bound
+// stays even where the number is cut.
+func heldFor(k *kit, l inspect.Lock, now time.Time) text.Safe {
+	if l.State == inspect.Expired {
+		return "gone " + coarse(now, l.GoneAt)
+	}
+	if l.HeldSince.IsZero() {
+		return "?"
+	}
+	s := coarse(now, l.HeldSince)
+	if l.HeldIsMinimum {
+		return k.g.atLeast + s
+	}
+	return s
+}
+
+// fraction is how much of the longest life seen is left; ok is false where
+// there is nothing to draw.
+func fraction(l inspect.Lock, now time.Time) (float64, bool) {
+	d, ok := l.Expiry.Remaining(now)
+	if !ok || l.FullTTL <= 0 || l.State == inspect.Expired {
+		return 0, false
+	}
+	return min(1, float64(d)/float64(l.FullTTL)), true
+}
+
+// addBar draws a bar of w cells: what is left is heavy, what is gone is light,
+// in steps of half a cell. Only nothing is quite empty.
+func (k *kit) addBar(ln *line, st style, f float64, w int) {
+	if k.g.ascii {
+		ln.add(st, k.g.fit.Bar(f, w))
+		return
+	}
+	halves := min(2*w, int(f*float64(2*w)+0.5))
+	if f > 0 {
+		halves = max(1, halves)
+	}
+	ln.add(st, text.Repeat("━", halves/2))
+	rest := w - halves/2
+	if halves%2 == 1 {
+		ln.add(st, "╸")
+		rest--
+	}
+	ln.add(k.frame, text.Repeat("─", rest))
+}
+
+// votesText is "4/5"; "?/5" when nobody can tell.
+func votesText(l inspect.Lock) text.Safe {
+	agree := itoa(l.Votes.Agree)
+	if l.State == inspect.Unknown && len(l.Owners) == 0 {
+		agree = "?"
+	}
+	return agree + "/" + itoa(l.Votes.Of)
+}
+
+// maxStrip is how many nodes get a glyph each in a table's row.
+const maxStrip = 9
+
+// strip adds the vote strip: one glyph per node, in the configured order.
+func strip(k *kit, ln *line, l inspect.Lock) {
+	if len(l.Copies) > maxStrip {
+		return
+	}
+	for _, c := range l.Copies {
+		ln.add(k.answerStyle(c.Answer), k.g.answer(c.Answer))
+	}
+}
+
+func (k *kit) answerStyle(a inspect.Answer) style {
+	switch a {
+	case inspect.AnswerHeld:
+		return k.calm
+	case inspect.AnswerOther:
+		return k.other
+	case inspect.AnswerFree:
+		return k.dim
+	default:
+		return k.weak
+	}
+}
+
+// badge is how a lock's condition is told: a word, a glyph and a style.
+type badge struct {
+	word  text.Safe
+	glyph text.Safe
+	style style
+}
+
+// flagOrder is worst first; the flags a healthy lock has do not count.
+var flagOrder = []inspect.Flag{inspect.NoExpiry, inspect.Stuck, inspect.Expiring, inspect.Leftover, inspect.Degraded}
+
+func (k *kit) flagBadge(f inspect.Flag) badge {
+	switch f {
+	case inspect.NoExpiry:
+		return badge{"NO-EXPIRY", k.g.noExpiry, k.warn}
+	case inspect.Stuck:
+		return badge{"STUCK", k.g.stuck, k.warn}
+	case inspect.Expiring:
+		return badge{"EXPIRING", k.g.expiring, k.soon}
+	case inspect.Leftover:
+		return badge{"LEFTOVER", k.g.leftover, k.weak}
+	case inspect.Degraded:
+		return badge{"DEGRADED", k.g.degraded, k.weak}
+	default:
+		return badge{cleanText(strings.ToUpper(string(f))), k.g.held, k.weak}
+	}
+}
+
+func (k *kit) stateBadge(s inspect.State) badge {
+	switch s {
+	case inspect.Held:
+		return badge{"HELD", k.g.held, k.calm}
+	case inspect.Split:
+		return badge{"SPLIT", k.g.split, k.alarm}
+	case inspect.Partial:
+		return badge{"PARTIAL", k.g.partial, k.weak}
+	case inspect.Unknown:
+		return badge{"UNKNOWN", k.g.unknown, k.weak}
+	default:
+		return badge{"EXPIRED", k.g.gone, k.dim}
+	}
+}
+
+// badge is what a row says in its first column: the state, or, of a lock that
+// is held, the worst that is to be said about it.
+func (k *kit) badge(l *inspect.Lock) badge {
+	if l.State == inspect.Held || l.State == inspect.Partial && l.Has(inspect.NoExpiry) {
+		for _, f := range flagOrder {
+			if l.Has(f) {
+				return k.flagBadge(f)
+			}
+		}
+	}
+	return k.stateBadge(l.State)
+}
+
+// clock is a time of day, with tenths of a second where there is room.
+func clock(t time.Time, fine bool) text.Safe {
+	if t.IsZero() {
+		return "-"
+	}
+	if fine {
+		return text.Clean(t.Format("15:04:05.0"))
+	}
+	return text.Clean(t.Format("15:04:05"))
+}
+
+// rtt is a round trip, "-" when it is not known.
+func rtt(m inspect.Maybe[time.Duration]) text.Safe {
+	if !m.Known {
+		return "-"
+	}
+	return text.Latency(m.Value)
+}
+
+// offset is a clock difference with its sign.
+func offset(m inspect.Maybe[time.Duration]) text.Safe {
+	if !m.Known {
+		return "?"
+	}
+	d := m.Value.Round(time.Millisecond)
+	if d >= 0 {
+		return "+" + text.Clean(d.String())
+	}
+	return text.Clean(d.String())
+}

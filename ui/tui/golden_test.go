@@ -1,0 +1,56 @@
+package tui
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
+)
+
+// scenes are the screens that are kept as files.
+var scenes = []struct {
+	name string
+	lab  bool
+	keys []string
+}{
+	{name: "locks"},
+	{name: "detail", keys: []string{"enter"}},
+	{name: "nodes", keys: []string{"2", "j", "j"}},
+	{name: "events", keys: []string{"3"}},
+	{name: "help", keys: []string{"?"}},
+	{name: "release", keys: []string{"j", "j", "X", "r", "e"}},
+	{name: "choose", keys: []string{"X"}},
+	{name: "demo", lab: true, keys: []string{"4"}},
+	{name: "faults", lab: true, keys: []string{"4", "F", "k"}},
+}
+
+func TestScreens(t *testing.T) {
+	for _, size := range []struct {
+		w, h  int
+		looks map[string]look
+	}{
+		{120, 36, map[string]look{"colour": coloured, "mono": mono, "ascii": ascii}},
+		{100, 30, map[string]look{"plain": plain}},
+		{80, 24, map[string]look{"colour": sixteen, "ascii": ascii}},
+		{60, 16, map[string]look{"plain": plain}},
+		{48, 10, map[string]look{"plain": plain}},
+	} {
+		for _, sc := range scenes {
+			for name, l := range size.looks {
+				t.Run(fmt.Sprintf("%s-%dx%d-%s", sc.name, size.w, size.h, name), func(t *testing.T) {
+					c := Config{Env: "PROD"}
+					if sc.lab {
+						c = Config{Title: "demo", Lab: &fakeLab{status: demoStatus()}}
+					}
+					s := newScreen(t, size.w, size.h, l, c)
+					s.load(incident())
+					s.tick()
+					for _, k := range sc.keys {
+						s.press(k)
+					}
+					golden.RequireEqual(t, s.view()+"\n")
+				})
+			}
+		}
+	}
+}

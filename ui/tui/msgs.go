@@ -1,0 +1,76 @@
+package tui
+
+import (
+	"time"
+
+	"dlock/demo"
+	"dlock/inspect"
+)
+
+// The messages App understands, besides the framework's size message. Each
+// carries the moment it was made, so that nothing in App reads a clock, and
+// answers carry the number of their request.
+
+// keyPressedMsg is a key press.
+type keyPressedMsg struct{ key key }
+
+// wheelMsg is a turn of the mouse wheel, in rows; clickMsg a press at a cell.
+type wheelMsg struct {
+	rows int
+	at   time.Time
+}
+
+type clickMsg struct {
+	x, y int
+	at   time.Time
+}
+
+// tickedMsg is the pulse that makes countdowns move. A pulse of an older
+// generation is ignored, so that there is never more than one train of them.
+type tickedMsg struct {
+	gen int
+	at  time.Time
+}
+
+// snapshotArrivedMsg brings the newest snapshot.
+type snapshotArrivedMsg struct {
+	snap inspect.Snapshot
+	at   time.Time
+}
+
+// watchEndedMsg says that the stream of snapshots broke off.
+type watchEndedMsg struct {
+	err error
+	at  time.Time
+}
+
+// labPolledMsg brings the demo's state.
+type labPolledMsg struct {
+	status demo.Status
+	at     time.Time
+}
+
+// lockReadMsg answers a fresh read of the release dialog.
+type lockReadMsg struct {
+	id   int
+	snap inspect.Snapshot
+	err  error
+	at   time.Time
+}
+
+// releasedMsg answers an execution, or a dry run, of the release dialog.
+type releasedMsg struct {
+	id       int
+	result   inspect.Result
+	auditErr error
+	at       time.Time
+}
+
+// noticedMsg is a sentence for the message line.
+type noticedMsg struct {
+	notice notice
+	at     time.Time
+}
+
+// resumedMsg says that the program was suspended and goes on.
+type resumedMsg struct{ at time.Time }
