@@ -74,13 +74,30 @@ func (e *expiredError) Error() string {
 
 func (e *expiredError) Unwrap() error { return ErrExpiredDuringAcquire }
 
+// QuarantineError is why a node that answers does not vote: it has lost its
+// data or may have, so that it could have granted locks it does not know of.
+type QuarantineError struct {
+	// Left is how long it stays out; 0 if that has only just been found.
+	Left time.Duration
+}
+
+func (e *QuarantineError) Error() string {
+	return fmt.Sprintf("in quarantine for %v, since it was restarted and may have forgotten locks", e.Left.Round(time.Millisecond))
+}
+
 // NodeError is one node's part in a failure.
 type NodeError struct {
 	Node string
 	Err  error
 }
 
-func (e NodeError) Error() string { return e.Node + ": " + node.Explain(e.Err) }
+func (e NodeError) Error() string {
+	var q *QuarantineError
+	if errors.As(e.Err, &q) {
+		return e.Node + ": " + q.Error()
+	}
+	return e.Node + ": " + node.Explain(e.Err)
+}
 
 // Unwrap returns the node's own error.
 func (e NodeError) Unwrap() error { return e.Err }

@@ -77,7 +77,7 @@ func (d *deployment) stored(key string) []string {
 	d.t.Helper()
 	out := make([]string, len(d.nodes))
 	for i, n := range d.nodes {
-		if s := d.lab.Nodes()[i].State(); s != lab.Up {
+		if d.lab != nil && d.lab.Nodes()[i].State() != lab.Up {
 			out[i] = "?"
 			continue
 		}

@@ -80,6 +80,11 @@ func hasHashTag(key string) bool {
 	return found && strings.IndexByte(after, '}') > 0
 }
 
+// sharesSlot reports whether a cluster keeps a lock key's companions beside it.
+func sharesSlot(key string) bool {
+	return hasHashTag(key) || strings.IndexByte(key, '}') < 0
+}
+
 // checkResource refuses names whose key would be that of a companion.
 func checkResource(resource string) error {
 	if resource == "" {

@@ -4,45 +4,56 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Lock is one grant. It is safe for concurrent use. It ends once: by Release,
 // or because it was lost, and then Done is closed.
 type Lock struct {
-	locker   *Locker
-	cfg      config
-	resource string
-	attempt  *attempt
-	granted  time.Time
+	locker    *Locker
+	cfg       config
+	resource  string
+	candidate *candidate // as it was when it won
+	granted   time.Time
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	stopped chan struct{} // closed when the keeper has ended
+	alarm    alarm
+	phase    uint8 // when within the period it is renewed
+	replicas int
 
 	// extending serialises rounds of extend, so that an older round cannot
-	// overwrite the lease of a newer one.
-	extending sync.Mutex
+	// overwrite the lease of a newer one: whoever has put a value in may
+	// extend. It is a channel, since waiting for it must end with a context.
+	extending chan struct{}
 
 	mu       sync.Mutex
 	lease    lease
 	lastSent time.Time // when a TTL was last sent, whether or not it was granted
 	renewals int
+	failed   []NodeError // why the newest renewal failed, if it did
 
 	releaseOnce sync.Once
 	releaseErr  error
 }
 
-// hold turns a won attempt into a Lock and starts its keeper.
-func (l *Locker) hold(ctx context.Context, cfg config, resource string, a *attempt) *Lock {
+// hold turns a candidate that won into a Lock and has it tended.
+func (l *Locker) hold(ctx context.Context, c *candidate, won lease) *Lock {
+	// Hand-overs to this token on further nodes are more votes for it, and
+	// no news.
+	l.ear.listen(c.entry.token, func(int, int64) {})
 	k := &Lock{
-		locker: l, cfg: cfg, resource: resource, attempt: a,
-		granted: cfg.now(), lease: a.lease, lastSent: a.started,
-		stopped: make(chan struct{}),
+		locker: l, cfg: c.cfg, resource: c.resource, candidate: c,
+		granted: c.cfg.now(), lease: won, lastSent: c.cfg.now(),
+		extending: make(chan struct{}, 1),
 	}
+	k.alarm, k.phase = alarm{lock: k, index: -1}, c.token.UUID[15]
+	k.replicas = c.replicas
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	l.background.Go(k.keep)
+	k.cfg.observer.watch(k)
+	k.wakeAfter(0)
 	return k
 }
 
@@ -50,17 +61,17 @@ func (l *Locker) hold(ctx context.Context, cfg config, resource string, a *attem
 func (k *Lock) Resource() string { return k.resource }
 
 // Key is the Redis key that holds the lock.
-func (k *Lock) Key() string { return k.attempt.entry.key }
+func (k *Lock) Key() string { return k.candidate.entry.keys[0] }
 
 // Token is the value stored under the key. Whoever knows it can release the
 // lock.
-func (k *Lock) Token() Token { return k.attempt.token }
+func (k *Lock) Token() Token { return k.candidate.token }
 
 // Fence is the fencing token: larger than that of every earlier grant of this
 // resource. Send it along with each write; storage that refuses a write whose
 // number is smaller than the largest it has seen is safe from a holder that
 // was paused past its lease.
-func (k *Lock) Fence() int64 { return k.attempt.fence }
+func (k *Lock) Fence() int64 { return k.candidate.fence }
 
 // Context ends when the lock does, with its cause: ErrReleased or a
 // *LostError. It carries the values of the context given to Acquire, but not
@@ -100,8 +111,19 @@ func (k *Lock) Renewals() int {
 // *NoQuorumError if too few nodes answered in time; the lock is then still
 // held for Remaining, and trying again makes sense.
 func (k *Lock) Extend(ctx context.Context) error {
-	k.extending.Lock()
-	defer k.extending.Unlock()
+	started := k.cfg.now()
+	err := k.extend(ctx)
+	k.cfg.observer.renewed(k.resource, k.cfg.now().Sub(started), err)
+	return err
+}
+
+func (k *Lock) extend(ctx context.Context) error {
+	select {
+	case k.extending <- struct{}{}:
+	case <-ctx.Done():
+		return errors.Join(k.unreached(make([]*answer, len(k.locker.voters))), context.Cause(ctx))
+	}
+	defer func() { <-k.extending }()
 	if err := k.Err(); err != nil {
 		return err
 	}
@@ -116,7 +138,7 @@ func (k *Lock) Extend(ctx context.Context) error {
 	}
 
 	l := k.locker
-	answers := k.fanOut(ctx, func(ctx context.Context, v voter) answer { return v.extend(ctx, k.attempt.entry) })
+	answers := k.extendAll()
 	timer := time.NewTimer(min(k.cfg.nodeTimeout, left))
 	defer timer.Stop()
 	got := make([]*answer, len(l.voters))
@@ -163,7 +185,39 @@ func (k *Lock) Extend(ctx context.Context) error {
 	k.lease = lease{base: started, length: k.cfg.ttl - k.cfg.allowance()}
 	k.renewals++
 	k.mu.Unlock()
+	l.background.Go(func() { k.putBack(got, answers) })
 	return nil
+}
+
+// putBack restores the entry on nodes that lost it, so that a quorum does not
+// wear away node by node while the lock is held. It runs only after a round
+// in which a quorum confirmed the lock: it was never lost, so nobody can have
+// been granted it in between, and a node on which somebody was shows a larger
+// fencing token and is left alone.
+func (k *Lock) putBack(got []*answer, answers <-chan indexedAnswer) {
+	for i := range got {
+		if got[i] != nil {
+			k.putBackOn(i, *got[i])
+		}
+	}
+	for !all(got) {
+		a := <-answers
+		got[a.node] = &a.answer
+		k.putBackOn(a.node, a.answer)
+	}
+}
+
+func (k *Lock) putBackOn(i int, a answer) {
+	if a.err != nil || a.standing != isMissing || a.fence > k.Fence() {
+		return
+	}
+	k.candidate.chains[i].then(func(done func()) {
+		if k.Err() != nil {
+			done() // a release may have been sent before it was our turn
+			return
+		}
+		k.locker.voters[i].extend(k.candidate.entry, k.Fence(), true, func(answer) { done() })
+	})
 }
 
 // Release gives the lock back: on every node the key is deleted if it still
@@ -190,16 +244,17 @@ func (k *Lock) release(ctx context.Context) error {
 		k.lose(k.expiry(now, current))
 	}
 	k.cancel(ErrReleased)
+	k.locker.schedule.clear(&k.alarm)
 	// No renewal may be in flight when the delete is sent.
-	<-k.stopped
-	k.extending.Lock()
-	defer k.extending.Unlock()
+	k.extending <- struct{}{}
+	defer func() { <-k.extending }()
 
 	l := k.locker
-	answers := k.fanOut(ctx, func(ctx context.Context, v voter) answer {
-		return v.release(ctx, k.attempt.entry, k.attempt.fence)
-	})
-	timer := time.NewTimer(k.cfg.nodeTimeout)
+	answers := k.releaseAll()
+	// A quorum that lets go ends the wait, so nodes that hang do not hold it
+	// up; where there is none, nothing is won by giving up on requests that
+	// are under way.
+	timer := time.NewTimer(max(k.cfg.nodeTimeout, l.slowest()))
 	defer timer.Stop()
 	got := make([]*answer, len(l.voters))
 	deleted, no, holder := 0, 0, ""
@@ -250,24 +305,55 @@ type indexedAnswer struct {
 	answer answer
 }
 
-// fanOut sends something to every node, on each behind this grant's acquire.
-func (k *Lock) fanOut(ctx context.Context, send func(context.Context, voter) answer) <-chan indexedAnswer {
+// extendAll extends on every node, on each behind this grant's acquire.
+func (k *Lock) extendAll() <-chan indexedAnswer {
 	answers := make(chan indexedAnswer, len(k.locker.voters))
 	for i, v := range k.locker.voters {
-		k.locker.background.Go(func() {
-			<-k.attempt.settled[i]
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.Timeout())
-			defer cancel()
-			answers <- indexedAnswer{i, send(ctx, v)}
+		k.candidate.chains[i].then(func(done func()) {
+			done() // nothing has to wait for an extend: it changes only what is ours
+			v.extend(k.candidate.entry, k.Fence(), false, func(a answer) { answers <- indexedAnswer{i, a} })
 		})
 	}
 	return answers
+}
+
+// releaseAll releases on every node, on each behind whatever may still set
+// the key.
+func (k *Lock) releaseAll() <-chan indexedAnswer {
+	answers := make(chan indexedAnswer, len(k.locker.voters))
+	var left atomic.Int32
+	left.Store(int32(len(k.locker.voters)))
+	for i := range k.locker.voters {
+		k.candidate.chains[i].then(func(done func()) {
+			k.locker.giveBack(i, k.candidate.entry, k.candidate.raiseOn(i), k.candidate.late(i), func(a answer) {
+				answers <- indexedAnswer{i, a}
+				if left.Add(-1) == 0 {
+					// Not before: news of a hand-over that comes late would
+					// be answered with one more release, after which this
+					// one finds the lock gone.
+					k.locker.ear.forget(k.candidate.entry.token)
+				}
+				done()
+			})
+		})
+	}
+	return answers
+}
+
+// slowest is the longest that a command to any node may take.
+func (l *Locker) slowest() time.Duration {
+	var d time.Duration
+	for _, v := range l.voters {
+		d = max(d, v.Timeout())
+	}
+	return d
 }
 
 // lose ends the lock with a cause and returns the cause it has ended with,
 // which is an earlier one if there was one.
 func (k *Lock) lose(err *LostError) error {
 	k.cancel(err)
+	k.locker.schedule.clear(&k.alarm)
 	return k.Err()
 }
 

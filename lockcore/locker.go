@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dlock/lockcore/node"
@@ -29,6 +30,19 @@ type Locker struct {
 	background background
 	closing    chan struct{}
 	closeOnce  sync.Once
+
+	ear      *ear
+	schedule schedule
+	// quarantine says that nodes which lost their data must stay out for a
+	// while. Of a single node there is nobody else to ask, and durable ones
+	// do not forget.
+	quarantine bool
+	// longest is the longest TTL seen on any node's marker, in ns; 0 if no
+	// marker was ever seen.
+	longest atomic.Int64
+	// unborn is since when nodes have been seen without a marker.
+	unbornMu sync.Mutex
+	unborn   map[int]time.Time
 }
 
 // New builds a Locker over nodes, which stay the caller's to close, after the
@@ -43,15 +57,26 @@ func New(nodes []*node.Node, opts ...Option) (*Locker, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("lockcore: no node was given")
 	}
-	l := &Locker{quorum: Quorum(len(nodes)), cfg: cfg, closing: make(chan struct{})}
+	l := &Locker{quorum: Quorum(len(nodes)), cfg: cfg, closing: make(chan struct{}), unborn: make(map[int]time.Time)}
 	l.background.idle.L = &l.background.mu
+	l.schedule = schedule{background: &l.background, closing: l.closing, now: cfg.now, earlier: make(chan struct{}, 1)}
+	l.ear = newEar(cfg.prefix, len(nodes))
+	l.quarantine = len(nodes) > 1 && !cfg.durable && !cfg.mutant.noQuarantine
 	seen := make(map[string]string)
 	for _, n := range nodes {
 		if other, dup := seen[n.Addr()]; dup {
 			return nil, fmt.Errorf("lockcore: nodes %s and %s are the same server, %s; each voter must be a server of its own", other, n.Name(), n.Addr())
 		}
 		seen[n.Addr()] = n.Name()
-		l.voters = append(l.voters, voter{n})
+		if n.Topology() == node.Cluster && len(nodes) > 1 {
+			return nil, fmt.Errorf("lockcore: %s is a cluster and cannot vote among others; give it alone, or independent servers", n.Name())
+		}
+		v := voter{Node: n, run: new(runID), owed: new(atomic.Int64), alone: len(nodes) == 1}
+		if l.quarantine {
+			n.OnConnect(v.run.checkIn(NodeKey(cfg.prefix)))
+		}
+		v.lane = newLane(v, &l.background)
+		l.voters = append(l.voters, v)
 	}
 	return l, nil
 }
@@ -81,115 +106,169 @@ func (l *Locker) TryAcquire(ctx context.Context, resource string, opts ...Option
 // acquisition only: the lock stays held when it ends.
 func (l *Locker) Acquire(ctx context.Context, resource string, opts ...Option) (*Lock, error) {
 	cfg := l.cfg.with(opts)
+	asked := cfg.now()
+	k, attempts, err := l.acquire(ctx, cfg, resource)
+	cfg.observer.acquired(Acquisition{Resource: resource, Waited: cfg.now().Sub(asked), Attempts: attempts, Err: err})
+	return k, err
+}
+
+// acquire is Acquire; it also tells how many tokens were used.
+func (l *Locker) acquire(ctx context.Context, cfg config, resource string) (k *Lock, attempts int, err error) {
 	if err := cfg.validate(); err != nil {
-		return nil, err
+		return nil, attempts, err
 	}
 	if err := checkResource(resource); err != nil {
-		return nil, fmt.Errorf("lockcore: %w", err)
+		return nil, attempts, fmt.Errorf("lockcore: %w", err)
+	}
+	if l.voters[0].Topology() == node.Cluster && !sharesSlot(Key(cfg.prefix, resource)) {
+		return nil, attempts, fmt.Errorf("lockcore: on a cluster a resource name with a '}' needs a hash tag, such as {orders}:42, so that what belongs to the lock stays on one shard")
 	}
 
+	if cfg.wait > 0 {
+		l.open()
+	}
 	asked := cfg.now()
-	var hint int64
-	for try := 0; ; try++ {
-		// Checked here rather than in the select below, which could pick
-		// another ready case first.
+	until := asked.Add(cfg.wait)
+	ticket := asked.UnixMicro()
+	chains := make([]chain, len(l.voters))
+	for i := range chains {
+		chains[i].loose = cfg.mutant.noChain
+	}
+	token := newToken(ticket, cfg.owner)
+	least := cfg.seed()
+	var last error
+	for yields := 0; ; {
+		// Checked here rather than in a select, which could pick another
+		// ready case first.
 		if err := context.Cause(ctx); err != nil {
-			return nil, err
+			return nil, attempts, joined(last, err)
 		}
 		select {
 		case <-l.closing:
-			return nil, ErrClosed
+			return nil, attempts, joined(last, ErrClosed)
 		default:
 		}
-		a := l.attempt(ctx, cfg, resource, newToken(asked.UnixMicro(), cfg.owner), hint)
-		if a.err == nil {
-			return l.hold(ctx, cfg, resource, a), nil
+		attempts++
+		c := l.newCandidate(cfg, resource, token, least, chains)
+		won, end, err := c.run(ctx, until, last)
+		if end == held {
+			return l.hold(ctx, c, won), attempts, nil
 		}
-		if cause := context.Cause(ctx); cause != nil {
-			if errors.Is(a.err, cause) {
-				return nil, a.err
+		c.abandon()
+		if end == failed || cfg.wait == 0 {
+			return nil, attempts, err
+		}
+		last = err
+		least = max(least, c.highest()+1)
+		var pause time.Duration
+		switch end {
+		case rejoin:
+			// A waiter that reaches too few nodes must not stay first in
+			// line on those few.
+			pause = shortestPause + rand.N(longestPause)
+		case yield:
+			if yields > 0 {
+				pause = pollPause(yields)
 			}
-			return nil, errors.Join(a.err, cause)
+			yields++
 		}
-		hint = max(hint, a.highest)
-		left := cfg.wait - cfg.now().Sub(asked)
-		if left <= 0 || !worthRetrying(a.err) {
-			return nil, a.err
+		if pause = min(pause, until.Sub(cfg.now())); pause > 0 {
+			if err := l.sleep(ctx, pause); err != nil {
+				return nil, attempts, joined(last, err)
+			}
 		}
-		if err := l.pause(ctx, a, min(left, pollPause(try, a.err))); err != nil {
-			return nil, errors.Join(a.err, err)
+		if cfg.now().After(until) {
+			return nil, attempts, last
+		}
+		if end == rejoin {
+			ticket = cfg.now().UnixMicro()
+		}
+		if !cfg.mutant.noEpoch {
+			token = newToken(ticket, cfg.owner)
 		}
 	}
 }
 
-// pause waits before the next attempt, also for the leftovers of the last one
-// to be gone, since they would be in our own way.
-func (l *Locker) pause(ctx context.Context, a *attempt, d time.Duration) error {
+// joined adds why an acquisition was ended to why it had not succeeded, if
+// anything is known of that.
+func joined(reason, end error) error {
+	if reason == nil || errors.Is(reason, end) {
+		return end
+	}
+	return errors.Join(reason, end)
+}
+
+func (l *Locker) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	cleanup := a.cleaned
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-l.closing:
+		return ErrClosed
+	}
+}
+
+// sawMarker takes note of a node's marker: this deployment has been used, and
+// with locks of up to this TTL.
+func (l *Locker) sawMarker(longest time.Duration) {
 	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-l.closing:
-			return ErrClosed
-		case <-cleanup:
-			cleanup = nil
-		case <-timer.C:
-			if cleanup == nil {
-				return nil
-			}
-			// A node that hangs is not waited for longer than it takes
-			// to call it hung.
-			timer.Reset(a.cfg.nodeTimeout)
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-l.closing:
-				return ErrClosed
-			case <-cleanup:
-			case <-timer.C:
-			}
-			return nil
+		known := l.longest.Load()
+		if int64(longest) <= known || l.longest.CompareAndSwap(known, int64(longest)) {
+			return
 		}
 	}
 }
 
-// Bounds of the pause between two attempts.
-const (
-	shortestPause = 10 * time.Millisecond
-	longestPause  = 250 * time.Millisecond
-)
-
-// pollPause is how long to wait after the given try: doubling, with jitter so
-// that contenders who split the votes do not meet again, and no longer than
-// the lock that is in the way can live.
-func pollPause(try int, err error) time.Duration {
-	d := longestPause
-	if try < 5 {
-		d = min(longestPause, shortestPause<<try)
-	}
-	d = d/2 + rand.N(d/2+1)
-	var held *NotAcquiredError
-	if errors.As(err, &held) && held.Remaining >= 0 {
-		d = min(d, held.Remaining+time.Millisecond+rand.N(2*time.Millisecond))
-	}
-	return d
-}
-
-// worthRetrying reports whether a failed attempt may go better a little later.
-// A refusal that is about who we are or what the node is does not change by
-// itself.
-func worthRetrying(err error) bool {
-	var nq *NoQuorumError
-	if !errors.As(err, &nq) {
-		return true
-	}
-	for _, n := range nq.Nodes {
-		if node.Classify(n.Err).Transient() {
-			return true
+// longUnborn picks the nodes that have been without a marker for longer than
+// making the markers of a new deployment takes. Until then a node without one,
+// among others that have theirs, may just be the next that another client
+// marks as new, and must not be put into quarantine instead.
+func (l *Locker) longUnborn(nodes []int, now time.Time) []int {
+	l.unbornMu.Lock()
+	defer l.unbornMu.Unlock()
+	var long []int
+	for _, i := range nodes {
+		since, seen := l.unborn[i]
+		switch {
+		case !seen:
+			l.unborn[i] = now
+		case now.Sub(since) >= birthGrace:
+			long = append(long, i)
+			delete(l.unborn, i)
 		}
 	}
-	return false
+	return long
+}
+
+// birthGrace is how long making the markers of a new deployment may take.
+const birthGrace = 200 * time.Millisecond
+
+// bear marks nodes that have no marker. isNew says that a quorum has none, no
+// node has one, and none was ever seen: the deployment is new, so that nothing
+// can have been forgotten. A node that lost its marker while others have theirs
+// stays out until the longest lock it may have forgotten is over.
+//
+// A quorum rather than all nodes, so that a new deployment with a node down can
+// be used at once. What this gives up is the case in which a quorum of nodes
+// loses its data at one moment while every other node is unreachable and the
+// client has just been started: more failures than a quorum can stand anyway.
+func (l *Locker) bear(cfg config, nodes []int, isNew bool) <-chan struct{} {
+	longest := max(cfg.ttl, time.Duration(l.longest.Load()))
+	done := make(chan struct{})
+	if len(nodes) == 0 {
+		return nil // never done: the caller waits for its own pause
+	}
+	var left atomic.Int64
+	left.Store(int64(len(nodes)))
+	for _, i := range nodes {
+		l.voters[i].bear(NodeKey(cfg.prefix), isNew, longest, func() {
+			if left.Add(-1) == 0 {
+				close(done)
+			}
+		})
+	}
+	return done
 }

@@ -31,7 +31,11 @@ type config struct {
 	watchdog    bool
 	maxHold     time.Duration
 	durable     bool
+	observer    Observer
+	replicas    int
+	replicaWait time.Duration
 	now         func() time.Time
+	mutant      mutant
 }
 
 func defaults() config {
@@ -109,6 +113,9 @@ func (c config) validate() error {
 	}
 	if c.nodeTimeout <= 0 || c.nodeTimeout >= c.ttl {
 		return fmt.Errorf("lockcore: the node timeout is %v; it must be more than 0 and less than the TTL of %v", c.nodeTimeout, c.ttl)
+	}
+	if c.replicas < 0 || c.replicas > 0 && (c.replicaWait <= 0 || c.replicaWait >= c.ttl) {
+		return fmt.Errorf("lockcore: waiting for %d replicas for %v makes no sense; the wait must be more than 0 and less than the TTL of %v", c.replicas, c.replicaWait, c.ttl)
 	}
 	if c.wait < 0 || c.maxHold < 0 {
 		return fmt.Errorf("lockcore: a wait or a maximum hold time is negative")

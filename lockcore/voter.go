@@ -1,89 +1,166 @@
 package lockcore
 
 import (
-	"context"
-	_ "embed"
+	"cmp"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"dlock/lockcore/node"
 )
 
-//go:embed acquire.lua
-var acquireLua string
+//go:embed script/*.lua
+var scriptFiles embed.FS
 
-//go:embed extend.lua
-var extendLua string
-
-//go:embed raise.lua
-var raiseLua string
-
-//go:embed release.lua
-var releaseLua string
-
-// redis.Script sends EVALSHA and falls back to EVAL on each call, so a node
-// that restarted or was told to forget its scripts costs one round trip and
-// no error.
 var (
-	acquireScript = redis.NewScript(acquireLua)
-	extendScript  = redis.NewScript(extendLua)
-	raiseScript   = redis.NewScript(raiseLua)
-	releaseScript = redis.NewScript(releaseLua)
+	acquireScript = script("common", "acquire")
+	extendScript  = script("common", "extend")
+	raiseScript   = script("common", "raise")
+	releaseScript = script("common", "release")
+	birthScript   = script("birth")
 )
 
-// voter is one node as the protocol sees it: four scripts.
-type voter struct{ *node.Node }
+// luaScript is a script and its name on the server.
+type luaScript struct{ source, hash string }
 
-// entry is what all four scripts are about.
-type entry struct {
-	key, fenceKey string
-	token         string
-	ttl           time.Duration
-	companionLife int64 // ms, 0 for ever
+func script(parts ...string) *luaScript {
+	var source string
+	for _, p := range parts {
+		b, err := scriptFiles.ReadFile("script/" + p + ".lua")
+		if err != nil {
+			panic(err) // a file that is embedded is there
+		}
+		source += string(b)
+	}
+	return luaText(source)
 }
 
-func (e entry) keys() []string { return []string{e.key, e.fenceKey} }
+func luaText(source string) *luaScript {
+	sum := sha1.Sum([]byte(source))
+	return &luaScript{source: source, hash: hex.EncodeToString(sum[:])}
+}
+
+// voter is one node as the protocol sees it: five scripts. Each is sent
+// without waiting; done is called once, from another goroutine, with the
+// answer, and must not block.
+type voter struct {
+	*node.Node
+	lane *lane
+	run  *runID
+	owed *atomic.Int64 // tokens that are still to be released, see giveBack
+	// alone says that there is no other node to talk to meanwhile, so that a
+	// caller may as well wait for this one.
+	alone bool
+}
+
+func (v voter) send(c *call, limit time.Duration) {
+	if v.alone {
+		v.lane.do(c, limit)
+		return
+	}
+	v.lane.send(c)
+}
+
+// entry is what all scripts on one lock are about, for one token.
+type entry struct {
+	keys          []string
+	token         string
+	ticket        int64
+	ttl           time.Duration
+	companionLife int64  // ms, 0 for ever
+	channel       string // where this process listens
+	release       *luaScript
+}
+
+// newEntry names the keys that the scripts of one lock touch. Every one is
+// declared, so that access lists and strict servers see them.
+func newEntry(cfg config, marker bool, key string, token Token, channel string) *entry {
+	keys := []string{
+		key,
+		CompanionKey(cfg.prefix, FenceCompanion, key),
+		CompanionKey(cfg.prefix, QueueCompanion, key),
+		CompanionKey(cfg.prefix, WaitCompanion, key),
+	}
+	if marker {
+		keys = append(keys, NodeKey(cfg.prefix))
+	}
+	return &entry{
+		keys: keys, token: token.String(), ticket: token.Ticket,
+		ttl: cfg.ttl, companionLife: cfg.companionLife(), channel: channel,
+		release: cmp.Or(cfg.mutant.release, releaseScript),
+	}
+}
+
+// verdict is a node's decision on an acquire.
+type verdict int
+
+// The numbers are those of acquire.lua.
+const (
+	refused     verdict = 0
+	granted     verdict = 1
+	unborn      verdict = 2 // the node has no marker
+	quarantined verdict = 3 // it may have forgotten locks and stays out
+	gone        verdict = 4 // the token was released before its acquire came
+)
 
 // vote is a node's answer to an acquire.
 type vote struct {
-	granted bool
+	verdict verdict
 	fence   int64         // its counter, after the grant if there was one
-	left    time.Duration // how long what is there lives; negative without expiry
+	left    time.Duration // how long what is there lives (negative without expiry), or the quarantine lasts
 	found   string        // the value that is there
-	retried bool          // it was sent twice, so a late copy may still arrive
+	ahead   int64         // waiters that asked before
+	longest time.Duration // the longest TTL that was asked of this node
 	err     error
+	unsent  bool // with err: it never left this process
 }
 
 // acquire asks for a grant. A connection that breaks is tried once more: the
 // script is idempotent by token, and a broken connection is most often one
-// that a restarted node left behind in the pool.
-func (v voter) acquire(ctx context.Context, e entry, fence int64) vote {
-	args := []any{e.token, e.ttl.Milliseconds(), fence, e.companionLife}
-	reply, err := acquireScript.Run(ctx, v.Client(), e.keys(), args...).Slice()
-	retried := false
-	if node.Classify(err) == node.Unreachable && ctx.Err() == nil {
-		retried = true
-		reply, err = acquireScript.Run(ctx, v.Client(), e.keys(), args...).Slice()
+// that a restarted node left behind in the pool. limit is how long the caller
+// would wait for the answer anyway.
+func (v voter) acquire(e *entry, fence int64, window, limit time.Duration, done func(vote)) {
+	c := &call{
+		script: acquireScript, keys: e.keys,
+		args: []any{e.token, e.ticket, e.ttl.Milliseconds(), fence, e.companionLife, window.Milliseconds(), e.channel},
 	}
-	if err != nil {
-		return vote{err: err, retried: retried}
+	answered := func(reply []any, sent bool, err error) {
+		if err != nil {
+			done(vote{err: err, unsent: !sent})
+			return
+		}
+		r := replyReader{reply: reply}
+		out := vote{
+			verdict: verdict(r.int(0)), fence: r.int(1), left: time.Duration(r.int(2)) * time.Millisecond, found: r.string(3),
+			ahead: r.int(4), longest: time.Duration(r.int(5)) * time.Millisecond,
+		}
+		out.err = r.err
+		done(out)
 	}
-	r := replyReader{reply: reply}
-	out := vote{granted: r.int(0) == 1, fence: r.int(1), left: time.Duration(r.int(2)) * time.Millisecond, found: r.string(3), retried: retried}
-	out.err = r.err
-	return out
+	c.done = func(reply []any, sent bool, err error) {
+		if node.Classify(err) != node.Unreachable {
+			answered(reply, sent, err)
+			return
+		}
+		c.done = answered
+		v.lane.send(c)
+	}
+	v.send(c, limit)
 }
 
 // standing is what a node says about an entry that we think is ours.
 type standing int
 
+// The numbers are those of extend.lua and release.lua.
 const (
 	isOurs    standing = 1
 	isMissing standing = 0
 	isOthers  standing = -1
+	isBack    standing = 2 // it was missing and has been put back
 )
 
 // answer is a node's reply to extend or release.
@@ -95,27 +172,70 @@ type answer struct {
 	err      error
 }
 
-func (v voter) extend(ctx context.Context, e entry) answer {
-	reply, err := extendScript.Run(ctx, v.Client(), e.keys(), e.token, e.ttl.Milliseconds(), e.companionLife).Slice()
-	if err != nil {
-		return answer{err: err}
+func (v voter) extend(e *entry, fence int64, putBack bool, done func(answer)) {
+	back := 0
+	if putBack {
+		back = 1
 	}
-	r := replyReader{reply: reply}
-	return answer{standing: standing(r.int(0)), fence: r.int(1), found: r.string(2), err: r.err}
+	v.lane.send(&call{
+		script: extendScript, keys: e.keys,
+		args: []any{e.token, e.ttl.Milliseconds(), fence, e.companionLife, back},
+		done: func(reply []any, _ bool, err error) {
+			if err != nil {
+				done(answer{err: err})
+				return
+			}
+			r := replyReader{reply: reply}
+			out := answer{standing: standing(r.int(0)), fence: r.int(1), found: r.string(2)}
+			out.err = r.err
+			done(out)
+		},
+	})
 }
 
-func (v voter) raise(ctx context.Context, e entry, fence int64) (bool, error) {
-	n, err := raiseScript.Run(ctx, v.Client(), e.keys(), e.token, fence, e.companionLife).Int()
-	return n == 1, err
+func (v voter) raise(e *entry, fence int64, done func(bool, error)) {
+	v.lane.send(&call{
+		script: raiseScript, keys: e.keys, args: []any{e.token, fence, e.companionLife},
+		done: func(reply []any, _ bool, err error) {
+			if err != nil {
+				done(false, err)
+				return
+			}
+			r := replyReader{reply: reply}
+			done(r.int(0) == 1, r.err)
+		},
+	})
 }
 
-func (v voter) release(ctx context.Context, e entry, fence int64) answer {
-	reply, err := releaseScript.Run(ctx, v.Client(), e.keys(), e.token, fence, e.companionLife).Slice()
-	if err != nil {
-		return answer{err: err}
+// release deletes the entry if it is ours. late is how long an acquire of the
+// same token may still be on its way to the node; 0 if none is.
+func (v voter) release(e *entry, fence int64, late time.Duration, done func(answer)) {
+	v.lane.send(&call{
+		script: e.release, keys: e.keys, args: []any{e.token, fence, e.companionLife, late.Milliseconds()},
+		done: func(reply []any, _ bool, err error) {
+			if err != nil {
+				done(answer{err: err})
+				return
+			}
+			r := replyReader{reply: reply}
+			out := answer{standing: standing(r.int(0)), left: time.Duration(r.int(1)) * time.Millisecond, found: r.string(2)}
+			out.err = r.err
+			done(out)
+		},
+	})
+}
+
+// bear marks the node. See birth.lua.
+func (v voter) bear(marker string, nothingForgotten bool, longest time.Duration, done func()) {
+	first := 0
+	if nothingForgotten {
+		first = 1
 	}
-	r := replyReader{reply: reply}
-	return answer{standing: standing(r.int(0)), left: time.Duration(r.int(1)) * time.Millisecond, found: r.string(2), err: r.err}
+	v.lane.send(&call{
+		script: birthScript, keys: []string{marker}, args: []any{first, longest.Milliseconds(), v.run.load(), 0},
+		// If it failed the next acquire finds the node unmarked again.
+		done: func([]any, bool, error) { done() },
+	})
 }
 
 // replyReader takes a script's reply apart and remembers the first thing that

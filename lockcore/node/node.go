@@ -10,13 +10,11 @@ package node
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -49,6 +47,9 @@ type Options struct {
 	DialTimeout time.Duration
 	// Username and Password are used where the URL has none.
 	Username, Password string
+	// SentinelUsername and SentinelPassword are for the sentinels, which
+	// have accounts of their own. They are not given the data nodes'.
+	SentinelUsername, SentinelPassword string
 	// DB is used where the URL names none.
 	DB int
 	// PoolSize bounds the connections to the node; 0 means go-redis'
@@ -57,35 +58,68 @@ type Options struct {
 	// ReadOnly refuses, before anything is sent, each command that is not
 	// known to only read. It is the last line of --read-only.
 	ReadOnly bool
+	// Dialer makes the connections instead of net.Dialer, for a network of
+	// the caller's own: a tunnel, or one that breaks on purpose. It is told
+	// the network ("tcp" or "unix") and the address as the URL has it, gets
+	// a context that ends with DialTimeout, must be safe for concurrent use,
+	// and does TLS itself where the URL asks for it. nil means net.Dialer.
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Node is one Redis server that commands can be sent to. It is safe for
-// concurrent use. Close it when done.
+// Topology is what stands behind a URL.
+type Topology string
+
+// The topologies.
+const (
+	// Single is one server.
+	Single Topology = "single"
+	// Sentinel is the present master of a replicated deployment, as its
+	// sentinels name it; a failover is followed.
+	Sentinel Topology = "sentinel"
+	// Cluster is all shards of a Redis Cluster, each key on its own.
+	Cluster Topology = "cluster"
+)
+
+// Node is one Redis deployment that commands can be sent to: a server, or what
+// sentinels or a cluster make look like one. It is safe for concurrent use.
+// Close it when done.
 type Node struct {
-	name    string
-	addr    string
-	db      int
-	timeout time.Duration
-	client  redis.UniversalClient
+	name     string
+	addr     string
+	topology Topology
+	db       int
+	timeout  time.Duration
+	client   redis.UniversalClient
+
+	mu        sync.Mutex
+	onConnect []func(context.Context, *redis.Conn) error
 }
 
-// Open makes a node of a URL: redis://[user:password@]host[:port][/db],
-// rediss:// for the same over TLS, or unix://[user:password@]/path/to.sock[?db=N].
-// It does no I/O. The error never
-// repeats the URL, which may hold a password.
+// Open makes a node of a URL:
+//
+//	redis://[user:password@]host[:port][/db]       one server
+//	rediss://…                                     the same over TLS
+//	unix://[user:password@]/path/to.sock[?db=N]    a socket
+//	redis+sentinel://[user:password@]h1,h2,h3/master[/db]
+//	redis+cluster://[user:password@]h1,h2,h3
+//
+// It does no I/O. The error never repeats the URL, which may hold a password.
 func Open(rawURL string, o Options) (*Node, error) {
-	ro, err := parse(rawURL)
+	t, err := parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	if ro.Username == "" {
-		ro.Username = o.Username
+	if t.username == "" {
+		t.username = o.Username
 	}
-	if ro.Password == "" {
-		ro.Password = o.Password
+	if t.password == "" {
+		t.password = o.Password
 	}
-	if ro.DB < 0 {
-		ro.DB = o.DB
+	if t.db < 0 {
+		t.db = o.DB
+	}
+	if t.topology == Cluster && t.db != 0 {
+		return nil, errors.New("a cluster has only database 0")
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -93,33 +127,53 @@ func Open(rawURL string, o Options) (*Node, error) {
 	if o.DialTimeout <= 0 {
 		o.DialTimeout = DefaultDialTimeout
 	}
-	ro.DialTimeout = o.DialTimeout
-	ro.ReadTimeout = o.Timeout
-	ro.WriteTimeout = o.Timeout
-	ro.PoolTimeout = o.Timeout + o.DialTimeout
-	ro.PoolSize = o.PoolSize
-	// Without this go-redis ignores the context's deadline while it waits
-	// for a reply, and one hanging node holds its caller for seconds.
-	ro.ContextTimeoutEnabled = true
-	// A retry on a fresh connection would turn a lost reply of SET NX into
-	// "taken"; whoever may retry safely does so knowingly.
-	ro.MaxRetries = -1
-	ro.DialerRetries = 1
-	// Servers older than 7.2 and some proxies answer CLIENT SETINFO and the
-	// maintenance handshake with errors, for nothing we use.
-	ro.DisableIdentity = true
-	ro.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	ro.Protocol = 2
-
-	client := redis.NewClient(ro)
-	if o.ReadOnly {
-		client.AddHook(readOnlyGuard{})
-	}
-	n := &Node{name: o.Name, addr: ro.Addr, db: ro.DB, timeout: o.Timeout, client: client}
+	n := &Node{name: o.Name, addr: t.display(), topology: t.topology, db: t.db, timeout: o.Timeout}
 	if n.name == "" {
 		n.name = n.addr
 	}
+	n.client = connect(t, o, n.connected)
+	if o.ReadOnly {
+		n.client.AddHook(readOnlyGuard{})
+	}
 	return n, nil
+}
+
+// The settings below are the same for each client, and each has its reason:
+//
+//   - ContextTimeoutEnabled: without it go-redis ignores the context's
+//     deadline while it waits for a reply, and one hanging node holds its
+//     caller for seconds.
+//   - MaxRetries -1, DialerRetries 1: a retry on a fresh connection would turn
+//     a lost reply of SET NX into "taken"; whoever may retry safely does so
+//     knowingly.
+//   - DisableIdentity, no maintenance notifications: servers older than 7.2
+//     and some proxies answer that handshake with errors, for nothing we use.
+func connect(t target, o Options, connected func(context.Context, *redis.Conn) error) redis.UniversalClient {
+	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	poolTimeout := o.Timeout + o.DialTimeout
+	switch t.topology {
+	case Sentinel:
+		return redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: t.master, SentinelAddrs: t.addrs,
+			SentinelUsername: o.SentinelUsername, SentinelPassword: o.SentinelPassword,
+			Username: t.username, Password: t.password, DB: t.db, TLSConfig: t.tls, Protocol: 2,
+			DialTimeout: o.DialTimeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: poolTimeout, PoolSize: o.PoolSize,
+			ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true, Dialer: o.Dialer, OnConnect: connected,
+		})
+	case Cluster:
+		return redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: t.addrs, Username: t.username, Password: t.password, TLSConfig: t.tls, Protocol: 2,
+			DialTimeout: o.DialTimeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: poolTimeout, PoolSize: o.PoolSize,
+			// MaxRedirects stays: a moved slot is no failure.
+			ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true, MaintNotificationsConfig: quiet, Dialer: o.Dialer, OnConnect: connected,
+		})
+	default:
+		return redis.NewClient(&redis.Options{
+			Network: t.network, Addr: t.addrs[0], Username: t.username, Password: t.password, DB: t.db, TLSConfig: t.tls, Protocol: 2,
+			DialTimeout: o.DialTimeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: poolTimeout, PoolSize: o.PoolSize,
+			ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true, MaintNotificationsConfig: quiet, Dialer: o.Dialer, OnConnect: connected,
+		})
+	}
 }
 
 // OpenAll opens one node per URL and names them n1, n2, … in order. It refuses
@@ -155,8 +209,12 @@ func CloseAll(nodes []*Node) {
 // Name is how the node is called: n1, n2, … or its address.
 func (n *Node) Name() string { return n.name }
 
-// Addr is host:port or the socket's path, without user name or password.
+// Addr is host:port, a socket's path, or for a sentinel or cluster URL its list
+// of hosts, without user name or password.
 func (n *Node) Addr() string { return n.addr }
+
+// Topology is what stands behind the node's URL.
+func (n *Node) Topology() Topology { return n.topology }
 
 // DB is the number of the database that is used.
 func (n *Node) DB() int { return n.db }
@@ -166,6 +224,27 @@ func (n *Node) Timeout() time.Duration { return n.timeout }
 
 // Client is the connection pool to the node.
 func (n *Node) Client() redis.UniversalClient { return n.client }
+
+// OnConnect adds something to do on each new connection, before any command is
+// sent on it; an error of it fails the connection. It does not concern
+// connections that are open already. It is safe for concurrent use.
+func (n *Node) OnConnect(do func(context.Context, *redis.Conn) error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.onConnect = append(n.onConnect, do)
+}
+
+func (n *Node) connected(ctx context.Context, cn *redis.Conn) error {
+	n.mu.Lock()
+	all := n.onConnect
+	n.mu.Unlock()
+	for _, do := range all {
+		if err := do(ctx, cn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Close drops all connections. Commands sent afterwards fail.
 func (n *Node) Close() error { return n.client.Close() }
@@ -179,71 +258,4 @@ func (n *Node) Ping(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// parse reads a node URL. Its errors never contain any part of the URL, since
-// every part of a mistyped URL may be a piece of a password. DB is -1 when the
-// URL names none.
-func parse(rawURL string) (*redis.Options, error) {
-	const hint = "in a user name or password the characters # % / ? @ : must be percent-encoded"
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return nil, errors.New("the URL cannot be read; it looks like redis://[user:password@]host[:port][/db], and " + hint)
-	}
-	if u.Fragment != "" || u.RawFragment != "" {
-		return nil, errors.New("the URL has a '#' in it; " + hint)
-	}
-	o := &redis.Options{DB: -1}
-	if u.User != nil {
-		o.Username = u.User.Username()
-		o.Password, _ = u.User.Password()
-	}
-	query := u.Query()
-	for name := range query {
-		if name != "db" {
-			return nil, errors.New("the URL has an unknown parameter after '?'; only db=N is accepted there, and " + hint)
-		}
-	}
-	db := query.Get("db")
-
-	switch u.Scheme {
-	case "redis", "rediss":
-		host, port := u.Hostname(), u.Port()
-		if host == "" {
-			host = "127.0.0.1"
-		}
-		if port == "" {
-			port = "6379"
-		}
-		if p, err := strconv.Atoi(port); err != nil || p < 1 || p > 65535 {
-			return nil, errors.New("the URL has a port that is not between 1 and 65535; " + hint)
-		}
-		o.Network, o.Addr = "tcp", net.JoinHostPort(host, port)
-		if u.Scheme == "rediss" {
-			o.TLSConfig = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-		}
-		if path := strings.Trim(u.Path, "/"); path != "" {
-			if db != "" {
-				return nil, errors.New("the URL names the database twice, as a path and as db=N")
-			}
-			db = path
-		}
-	case "unix":
-		if u.Host != "" || u.Path == "" {
-			return nil, errors.New("a unix URL needs an absolute path: unix:///run/redis.sock")
-		}
-		o.Network, o.Addr = "unix", u.Path
-	case "redis+sentinel", "redis+cluster":
-		return nil, fmt.Errorf("%s:// is not supported by this version of dlock; use redis://, rediss:// or unix://", u.Scheme)
-	default:
-		return nil, errors.New("the URL must start with redis://, rediss:// or unix://")
-	}
-	if db != "" {
-		n, err := strconv.Atoi(db)
-		if err != nil || n < 0 {
-			return nil, errors.New("the database in the URL is not a number; write redis://host:port/0, and " + hint)
-		}
-		o.DB = n
-	}
-	return o, nil
 }

@@ -25,6 +25,7 @@ func TestOpenReadsURLs(t *testing.T) {
 		{"redis://[::1]:6380", "[::1]:6380", "", "", 0, false},
 		{"rediss://h", "h:6379", "", "", 0, true},
 		{"unix:///run/redis.sock?db=2", "/run/redis.sock", "", "", 2, false},
+		{"redis+sentinel://:s%40@a,b:5,[::1]/mymaster/2", "mymaster@a:26379,b:5,[::1]:26379", "", "s@", 2, false},
 	} {
 		n, err := Open(c.url, Options{})
 		if err != nil {
@@ -39,6 +40,18 @@ func TestOpenReadsURLs(t *testing.T) {
 			t.Errorf("%s: a hanging server could hold its caller, or a lost reply be retried: %v, %d", c.url, o.ContextTimeoutEnabled, o.MaxRetries)
 		}
 		n.Close()
+	}
+}
+
+func TestClusterURL(t *testing.T) {
+	n, err := Open("redis+cluster://ana:pw@a,b:7001", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	o := n.Client().(*redis.ClusterClient).Options()
+	if n.Topology() != Cluster || n.Addr() != "a:6379,b:7001" || o.Username != "ana" || o.Password != "pw" || !o.ContextTimeoutEnabled {
+		t.Errorf("%s %s %q %q", n.Topology(), n.Addr(), o.Username, o.Password)
 	}
 }
 
@@ -68,7 +81,7 @@ func TestOpenNeverRepeatsAURL(t *testing.T) {
 	for _, url := range []string{
 		"redis://:%zz" + secret + "@h:1", "redis://:p#" + secret + "@h:1/0", "redis://:p?" + secret + "@h:1", "redis://:p/" + secret + "@h:1",
 		"redis://h:" + secret, "redis://h:1/" + secret, "redis://h:1?" + secret + "=1", "redis://h:1?db=" + secret, secret + "://h", "redis://a b" + secret,
-		"redis://:" + secret + "\x7f@h", "unix://" + secret, "http://" + secret + "@h", secret, "redis://h:99999/" + secret, "redis+cluster://:" + secret + "@h",
+		"redis://:" + secret + "\x7f@h", "unix://" + secret, "http://" + secret + "@h", secret, "redis://h:99999/" + secret, "redis+cluster://:" + secret + "@h/3", "redis+cluster://:" + secret + "@h,:x", "redis+sentinel://:" + secret + "@h", "redis://:" + secret + "@a,b", "redis+cluster://a,:" + secret + "@b",
 		"redis://:a:" + secret + ":c@h:x", "redis://h:1/0/" + secret, "unix:///" + secret + "?db=x", "redis://:" + secret + "%@h",
 	} {
 		n, err := Open(url, Options{})

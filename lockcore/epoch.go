@@ -1,0 +1,224 @@
+package lockcore
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ending is how one candidate's run ended.
+type ending int
+
+const (
+	held   ending = iota
+	failed        // there is no point in going on, or no time
+	yield         // give back, and go on with the same ticket
+	rejoin        // give back, and go on with a new ticket
+)
+
+// run asks the nodes until a quorum has granted, by answer or by hand-over,
+// until this epoch has to be given up, or until the wait is over. last is why
+// earlier epochs did not succeed.
+func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease, ending, error) {
+	l := c.locker
+	c.listen()
+	c.ask(ctx)
+	round := time.NewTimer(c.cfg.nodeTimeout)
+	defer round.Stop()
+	poll := time.NewTimer(time.Hour)
+	poll.Stop()
+	defer poll.Stop()
+	var over <-chan time.Time
+	if c.cfg.wait > 0 {
+		wait := time.NewTimer(until.Sub(c.cfg.now()))
+		defer wait.Stop()
+		over = wait.C
+	}
+	open := true // an answer of this round may still come
+	try, unreached := 0, 0
+	births := 0
+	for {
+		timedOut := false
+		select {
+		case <-c.box.signal:
+			pushed := false
+			for _, e := range c.box.take() {
+				c.apply(e)
+				pushed = pushed || e.pushed
+			}
+			if nodes := c.counting(c.cfg.now()); len(nodes) >= l.quorum {
+				won, err := c.win(ctx, nodes)
+				switch {
+				case err == nil:
+					return won, held, nil
+				case context.Cause(ctx) != nil || errors.Is(err, ErrClosed):
+					return lease{}, failed, joined(last, err)
+				default:
+					return lease{}, yield, err
+				}
+			}
+			if pushed && !open {
+				poll.Reset(verifyPeriod)
+			}
+			if !open || !c.complete() {
+				continue
+			}
+		case <-round.C:
+			if !open {
+				continue
+			}
+			if c.cfg.mutant.silenceIsConsent && c.consent() {
+				continue
+			}
+			timedOut = true
+		case <-poll.C:
+			// Answers that came late are answers: what counts is whether a
+			// quorum has not been heard of at all since it was last asked.
+			if c.reached() < l.quorum {
+				if unreached++; unreached >= 2 {
+					return lease{}, rejoin, last
+				}
+			} else {
+				unreached = 0
+			}
+			open = true
+			round.Reset(c.cfg.nodeTimeout)
+			c.ask(ctx)
+			continue
+		case <-over:
+			if last == nil || !open {
+				last = c.refusal(c.look(c.cfg.now(), true))
+			}
+			return lease{}, failed, last
+		case <-ctx.Done():
+			if s := c.look(c.cfg.now(), false); s.refused > 0 && (last == nil || !open) {
+				last = c.refusal(s)
+			}
+			return lease{}, failed, joined(last, context.Cause(ctx))
+		case <-l.closing:
+			return lease{}, failed, joined(last, ErrClosed)
+		}
+
+		// A round is over. What does it amount to?
+		open = false
+		s := c.look(c.cfg.now(), timedOut)
+		if len(s.unborn) > 0 {
+			isNew := len(s.unborn) >= l.quorum && c.marked() == 0 && l.longest.Load() == 0
+			if !isNew {
+				s.unborn = l.longUnborn(s.unborn, c.cfg.now())
+			}
+			marked := l.bear(c.cfg, s.unborn, isNew)
+			if s.granted+s.refused < l.quorum && births < mostBirths {
+				// Ask again once the markers are there: ours, or those that
+				// another client is just making.
+				births++
+				wait := time.NewTimer(birthPause)
+				select {
+				case <-marked:
+				case <-wait.C:
+				case <-ctx.Done():
+				case <-l.closing:
+				}
+				wait.Stop()
+				open = true
+				round.Reset(c.cfg.nodeTimeout)
+				c.ask(ctx)
+				continue
+			}
+		}
+		last = c.refusal(s)
+		if took := c.lapsed(); took > 0 {
+			last = &expiredError{resource: c.resource, ttl: c.cfg.ttl, took: took}
+			return lease{}, yield, last
+		}
+		if c.cfg.wait == 0 {
+			return lease{}, failed, last
+		}
+		if len(s.silent) > len(l.voters)-l.quorum && !worthRetrying(s.silent) {
+			return lease{}, failed, last
+		}
+		if s.granted > 0 && s.older {
+			return lease{}, yield, last
+		}
+		poll.Reset(c.nextPoll(s, try))
+		try++
+	}
+}
+
+// How often, and how long, an attempt waits for markers to be made.
+const (
+	mostBirths = 5
+	birthPause = 10 * time.Millisecond
+)
+
+// listen has hand-overs to this token delivered.
+func (c *candidate) listen() {
+	c.locker.ear.listen(c.entry.token, func(node int, fence int64) {
+		c.box.post(event{node: node, pushed: true, vote: vote{verdict: granted, fence: fence}})
+	})
+}
+
+// complete reports whether a round needs no more answers: all have come, or,
+// where there is no second round, so many nodes are somebody else's that the
+// others cannot help. Nodes that cannot be reached do not end it early: how
+// many the others are is worth the wait.
+func (c *candidate) complete() bool {
+	taken, missing := 0, 0
+	for i := range c.ballots {
+		switch b := &c.ballots[i]; {
+		case b.inFlight:
+			missing++
+		case !b.granted && b.vote.err == nil:
+			taken++
+		}
+	}
+	return missing == 0 || c.cfg.wait == 0 && taken > len(c.ballots)-c.locker.quorum
+}
+
+// reached counts the nodes that have answered since they were last asked.
+func (c *candidate) reached() int {
+	n := 0
+	for i := range c.ballots {
+		if b := &c.ballots[i]; b.granted || b.answered && b.vote.err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// lapsed reports how long a quorum took to grant if it did, but so late that
+// nothing is left of the grants; else 0.
+func (c *candidate) lapsed() time.Duration {
+	now := c.cfg.now()
+	granted, took := 0, time.Duration(0)
+	for i := range c.ballots {
+		if b := &c.ballots[i]; b.granted {
+			granted++
+			took = max(took, elapsed(b.since(), now))
+		}
+	}
+	if granted < c.locker.quorum || len(c.counting(now)) >= c.locker.quorum {
+		return 0
+	}
+	return took
+}
+
+// marked counts the nodes that answered and have a marker.
+func (c *candidate) marked() int {
+	n := 0
+	for i := range c.ballots {
+		if b := &c.ballots[i]; b.answered && b.vote.err == nil && b.vote.verdict != unborn {
+			n++
+		}
+	}
+	return n
+}
+
+// highest is the largest fencing token that a node has told of.
+func (c *candidate) highest() int64 {
+	var most int64
+	for i := range c.ballots {
+		most = max(most, c.ballots[i].vote.fence)
+	}
+	return most
+}

@@ -1,0 +1,30 @@
+-- Give a lock that is still ours a new time to live.
+--
+-- ARGV[1] token    ARGV[2] time to live, ms    ARGV[3] fencing token of the grant
+-- ARGV[4] life of the fence companion, ms; 0 for ever
+-- ARGV[5] 1: put the entry back where it is missing. Only for a caller that
+--         has just been confirmed by a quorum, so that the lock was never
+--         lost; and never where a larger fencing token shows that somebody
+--         was granted the lock after us.
+--
+-- Answers {1 extended | 2 put back | 0 missing | -1 somebody else's, fence, value found};
+-- the fence only where the entry is not ours.
+local holder = holder_of()
+if holder == ARGV[1] then
+  redis.call('PEXPIRE', LOCK, ARGV[2])
+  if ARGV[4] ~= '0' then
+    redis.call('PEXPIRE', FENCE, ARGV[4])
+  end
+  return { 1, '0', holder }
+end
+local fence = fence_of()
+if holder then
+  return { -1, int(fence), holder }
+end
+if ARGV[5] == '1' and fence <= tonumber(ARGV[3]) and quarantine() == 0 then
+  redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2])
+  leave_queue(ARGV[1]) -- where it may stand since before it won elsewhere
+  raise_fence(ARGV[3], ARGV[4])
+  return { 2, ARGV[3], ARGV[1] }
+end
+return { 0, int(fence), '' }
