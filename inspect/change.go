@@ -25,16 +25,18 @@ func (t *tracker) change(tr *track, key string, replies []reply, v Verdict, now 
 	taken := false
 	switch {
 	case !settled:
-		if v.State == Split && tr.state != Split {
+		if v.State == Split && !tr.split {
 			first, _ := subjectOf(v)
-			event(WentSplit, first, splitText(v, replies))
+			l := Lock{ID: ID{Key: key}, Votes: Votes{Need: t.quorum, Of: len(replies)}}
+			t.showOwners(&l, tr, replies, v)
+			event(WentSplit, first, splitText(l, replies))
 		}
 		return
 	case before.held && !h.held:
 		kind := endKind(tr.expiry, c.missedAt, c.rtt)
 		text := ""
 		if v.Agree > 0 {
-			text = votes() + " still store a token, below the quorum"
+			text = votes() + " still " + plural(v.Agree, "stores", "store") + " a token, below the quorum"
 		}
 		event(kind, before, text)
 		return

@@ -17,8 +17,11 @@
 // rather than asked again on each pass. The package never sends KEYS, MONITOR
 // or CONFIG SET and loads no script in order to look. Reading a value resets
 // the idle time of the key, which for foreign locks is the only evidence of
-// age, so a value is read once, and again only when the key's remaining life
-// is not what the last sample predicts.
+// age, so a value is read again only when the key's remaining life is not what
+// the last sample predicts, when the idle time shows that somebody used it, when
+// a person asks (Get, Refresh), and now and then with growing pauses: right after
+// our own reading the idle time shows nothing, and without expiry the remaining
+// life never does. The idle time from before our readings is kept.
 //
 // # Honesty
 //

@@ -46,7 +46,7 @@ func (i *Inspector) Execute(ctx context.Context, p Plan, dryRun bool) Result {
 	detached := context.WithoutCancel(ctx)
 	r.Nodes = i.send(detached, p, release)
 	free := i.recheck(ctx, detached, p, r.Nodes)
-	r.Outcome = sum(r.Nodes, i.quorum)
+	r.Outcome = sum(concerned(p.Steps, r.Nodes), i.quorum)
 	r.Freed = free >= i.quorum
 	r.Took = i.now().Sub(start)
 	i.note(Event{
@@ -173,8 +173,8 @@ func (i *Inspector) lookBack(ctx context.Context, p Plan, out []NodeOutcome, sil
 		}
 		wg.Go(func() {
 			var c cost
-			none := func(string) (sample, bool) { return sample{}, false }
-			if got, err := on.sample(ctx, &c, []string{p.ID.Key}, none); err == nil {
+			nothing := knowledge{before: func(string) (sample, bool) { return sample{}, false }}
+			if got, err := on.sample(ctx, &c, []string{p.ID.Key}, nothing); err == nil {
 				seen[n] = Known(got[p.ID.Key])
 			}
 		})
@@ -223,7 +223,24 @@ func countOf(nodes []NodeOutcome, o Outcome) int {
 	return n
 }
 
-// sum is what became of a release on all nodes together. What was refused, was
+// concerned leaves out the nodes that were known not to store the token before
+// anything was sent, and still do not: they say nothing about what became of
+// the release. If no other is left, it is about them.
+func concerned(steps []Step, nodes []NodeOutcome) []NodeOutcome {
+	var out []NodeOutcome
+	for n, o := range nodes {
+		spared := !steps[n].Send && (o.Outcome == OutChanged || o.Outcome == OutAlreadyGone) && unsent(steps[n]) == o.Outcome
+		if !spared {
+			out = append(out, o)
+		}
+	}
+	if len(out) == 0 {
+		return nodes
+	}
+	return out
+}
+
+// sum is what became of a release on these nodes together. What was refused, was
 // not reached or came back may still be there; while that is a quorum the lock
 // is not released, whatever was deleted elsewhere.
 func sum(nodes []NodeOutcome, quorum int) Outcome {

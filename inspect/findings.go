@@ -18,25 +18,33 @@ func findings(l Lock, v Verdict, replies []reply, c Config, now time.Time) []Fin
 	add := func(id string, s Severity, text, advice string) {
 		out = append(out, Finding{ID: id, Severity: s, Text: text, Advice: advice})
 	}
-	switch l.State {
-	case Split:
-		add("split", High, splitText(v, replies), splitAdvice(l, now))
-	case Unknown:
-		if l.Votes.Unreachable == 0 {
-			add("unknown", Medium, unknownText(l), "Take it for held: no other client gets a quorum while these copies last.")
-		} else {
-			add("unknown", High, unknownText(l), "Do not take it for free before these nodes answer: bring them back, or wait until every copy has expired.")
-		}
-	case Partial:
+	wrong, what := noToken(replies)
+	untold := untoldBy(l)
+	// Where nothing but such keys was seen and all nodes tell, what the key is
+	// explains the state too.
+	onlyWrong := len(wrong) > 0 && len(v.Tallies) == 0 && len(untold) == 0
+	switch {
+	case onlyWrong:
+	case l.State == Split:
+		add("split", High, splitText(l, replies), splitAdvice(l, now))
+	case l.State == Unknown && len(untold) == 0:
+		add("unknown", Medium,
+			fmt.Sprintf("%s, and %s: what is not a token cannot be compared.", seenText(l, replies), quorumOf(len(wrong), what, l.Votes)),
+			"Find out which program this key belongs to before you rely on the lock.")
+	case l.Contested():
+		add("unknown", High, contestedText(l, v, replies, untold), untoldAdvice(l, now))
+	case l.State == Unknown:
+		add("unknown", High, unknownText(l, untold, now), untoldAdvice(l, now))
+	case l.State == Partial:
 		add("partial", Medium,
 			fmt.Sprintf("%s, and %d of %d are needed, so nobody holds it: an attempt to take it failed, or nodes lost their data.", storedBy(l), l.Votes.Need, l.Votes.Of),
 			goesAway(l.Expiry, now))
 	}
 	if l.Has(NoExpiry) {
-		noExpiry(l, add)
+		noExpiry(l, len(v.Tallies) == 0 && len(wrong) > 0, add)
 	} else if names := copiesWithout(l); len(names) > 0 {
 		add("no-expiry-copy", Low,
-			fmt.Sprintf("The copy on %s has no expiry, while the quorum has one.", list(names)),
+			fmt.Sprintf("The %s on %s %s no expiry, while the quorum has one.", plural(len(names), "copy", "copies"), list(names), plural(len(names), "has", "have")),
 			"It will be left over when the lock ends; release that token then.")
 	}
 	if l.Has(Stuck) {
@@ -44,21 +52,25 @@ func findings(l Lock, v Verdict, replies []reply, c Config, now time.Time) []Fin
 	}
 	if l.Has(Degraded) {
 		add("degraded", Medium,
-			fmt.Sprintf("Exactly %d of %d nodes store it, which is the quorum: one vote less ends it.", l.Votes.Agree, l.Votes.Of),
+			fmt.Sprintf("Exactly %d of %d nodes %s it, which is the quorum: one vote less ends it.", l.Votes.Agree, l.Votes.Of, plural(l.Votes.Agree, "stores", "store")),
 			"Bring the missing nodes back; its holder gets their votes at the next renewal or the next lock.")
 	}
 	if l.Has(Leftover) {
-		add("leftover", Low, leftoverText(l, now), "It is no second holder: it ends with its expiry, or release that token.")
+		add("leftover", Low, leftoverText(l, now), leftoverAdvice(l))
 	}
 	if names, why := unreadable(l, replies); len(names) > 0 {
 		add("unreadable", Low,
-			fmt.Sprintf("The value could not be read on %s (%s), so that node does not tell who holds it.", list(names), why),
+			fmt.Sprintf("The value could not be read on %s (%s), so %s not tell who holds it.", list(names), why, plural(len(names), "that node does", "these nodes do")),
 			"Allow the user GETRANGE or GET on the lock's keys to see holders and to compare votes.")
 	}
-	if names, what := noToken(replies); len(names) > 0 {
-		add("wrong-type", Low,
-			fmt.Sprintf("On %s there is %s under the key, where a lock has a token.", list(names), what),
-			"It belongs to a library that dlock does not know, or is no lock; dlock does not release it.")
+	if len(wrong) > 0 {
+		severity := Low
+		if onlyWrong && l.State != Held {
+			severity = Medium
+		}
+		add("wrong-type", severity,
+			fmt.Sprintf("On %s there is %s under the key, where a lock has a token.", list(wrong), what),
+			"It belongs to a library that dlock does not know, or is no lock; dlock shows it and does not release it.")
 	}
 	slices.SortStableFunc(out, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
 	return out
@@ -75,16 +87,21 @@ func rank(s Severity) int {
 	}
 }
 
-func noExpiry(l Lock, add func(string, Severity, string, string)) {
+func noExpiry(l Lock, noToken bool, add func(string, Severity, string, string)) {
 	text := "It has no expiry: it stays until somebody deletes it."
 	if l.Idle.Known && l.Idle.Value >= idleGrain {
 		text = fmt.Sprintf("It has no expiry and nobody has used it for %s: it stays until somebody deletes it.", human(l.Idle.Value))
 	}
-	if l.Library == dialect.Dlock {
-		add("no-expiry", High, text, "dlock always sets an expiry, so something removed it: release the lock if its holder is gone.")
-		return
+	advice := "Some libraries lock without expiry on purpose: find out whether its holder is alive, and release it if not, since nothing else will."
+	switch {
+	case noToken:
+		advice = "Find out which program it belongs to, and remove it with that."
+	case len(l.Owners) == 0:
+		advice = "Find out whose it is: without its value dlock cannot tell, and cannot release it safely."
+	case l.Library == dialect.Dlock:
+		advice = "dlock always sets an expiry, so something removed it: release the lock if its holder is gone."
 	}
-	add("no-expiry", High, text, "Some libraries lock without expiry on purpose: find out whether its holder is alive, and release it if not, since nothing else will.")
+	add("no-expiry", High, text, advice)
 }
 
 func copiesWithout(l Lock) []string {
@@ -102,11 +119,7 @@ func copiesWithout(l Lock) []string {
 
 func storedBy(l Lock) string {
 	if o, ok := l.Holder(); ok {
-		verb := "stores"
-		if len(o.Votes) > 1 {
-			verb = "store"
-		}
-		return fmt.Sprintf("Only %s %s it", outOf(o.Votes, l.Votes.Of), verb)
+		return fmt.Sprintf("Only %s %s it", outOf(o.Votes, l.Votes.Of), plural(len(o.Votes), "stores", "store"))
 	}
 	var names []string
 	for _, c := range l.Copies {
@@ -121,44 +134,79 @@ func outOf(names []string, of int) string {
 	return fmt.Sprintf("%d of %d nodes (%s)", len(names), of, strings.Join(names, ", "))
 }
 
-func splitText(v Verdict, replies []reply) string {
+// seenText says which node has what of several things.
+func seenText(l Lock, replies []reply) string {
 	var parts []string
-	for n, tally := range v.Tallies {
+	for n, o := range l.Owners {
 		if n == 3 {
-			parts = append(parts, fmt.Sprintf("%d more tokens elsewhere", len(v.Tallies)-n))
+			more := len(l.Owners) - n
+			parts = append(parts, fmt.Sprintf("%d more %s elsewhere", more, plural(more, "token", "tokens")))
 			break
 		}
-		names := make([]string, 0, len(tally.Nodes))
-		for _, i := range tally.Nodes {
-			names = append(names, replies[i].node.Name)
-		}
-		what := "one token"
-		if n > 0 {
-			what = "another"
-		}
-		parts = append(parts, what+" on "+list(names))
+		parts = append(parts, called(l, n)+" on "+list(o.Votes))
 	}
 	if names, what := noToken(replies); len(names) > 0 {
 		parts = append(parts, what+" on "+list(names))
 	}
-	var silent []string
-	for _, r := range replies {
-		if o := r.observe(); o.Reply == Silent || o.Reply == Blind {
-			silent = append(silent, r.node.Name)
+	return "The nodes disagree: " + strings.Join(parts, ", ")
+}
+
+// called names one of several owners.
+func called(l Lock, n int) string {
+	name := l.Owners[n].Name
+	switch {
+	case name != "" && n == 0:
+		return "a token of " + name
+	case name != "":
+		return "another of " + name
+	case n == 0:
+		return "one token"
+	default:
+		return "another"
+	}
+}
+
+func splitText(l Lock, replies []reply) string {
+	return seenText(l, replies) + fmt.Sprintf("; none has the %d of %d that are needed, so nobody holds it.", l.Votes.Need, l.Votes.Of)
+}
+
+// contestedText says who has what, and who could still have a quorum.
+func contestedText(l Lock, v Verdict, replies []reply, untold []string) string {
+	wrong, what := noToken(replies)
+	var could []string
+	for _, o := range l.Owners {
+		if len(o.Votes)+len(untold) >= l.Votes.Need {
+			could = append(could, "the one on "+list(o.Votes))
 		}
 	}
-	text := "The nodes disagree: " + strings.Join(parts, ", ") + "; "
-	need := len(replies)/2 + 1
-	if len(silent) > 0 && v.Agree+len(silent) >= need {
-		return text + fmt.Sprintf("at most %d of %d for one of them, if %s still has it.", v.Agree+len(silent), len(replies), list(silent))
+	if len(could) == len(l.Owners) && len(could) > 1 {
+		could = []string{"each of these tokens"}
 	}
-	return text + fmt.Sprintf("none has the %d of %d that are needed, so nobody holds it.", need, len(replies))
+	if len(wrong) > 0 && len(wrong)+len(untold) >= l.Votes.Need {
+		could = append(could, what)
+	}
+	return seenText(l, replies) + fmt.Sprintf("; %s %s not tell, and with %s %s could have the %d of %d that are needed.",
+		list(untold), plural(len(untold), "does", "do"), plural(len(untold), "it", "them"), either(could), l.Votes.Need, l.Votes.Of)
+}
+
+// quorumOf says that what is no token, or cannot be told from others, reaches
+// the quorum.
+func quorumOf(n int, what string, v Votes) string {
+	return fmt.Sprintf("%s is on %d of %d nodes", what, n, v.Of)
 }
 
 func splitAdvice(l Lock, now time.Time) string {
 	end := Expiry{}
-	for _, o := range l.Owners {
-		end = later(end, o.Expiry)
+	stays := false // something that dlock does not release
+	for _, c := range l.Copies {
+		if c.Answer != AnswerHeld && c.Answer != AnswerOther {
+			continue
+		}
+		end = later(end, c.Expiry)
+		stays = stays || c.Expiry.Never && !c.HasToken
+	}
+	if stays {
+		return "Nobody can take it while this lasts, and what is no token has no expiry and is not released by dlock: find out which program it belongs to."
 	}
 	if end.Never {
 		return "Nobody can take it while this lasts, and a copy without expiry will not go away: release the token whose holder is gone."
@@ -167,29 +215,66 @@ func splitAdvice(l Lock, now time.Time) string {
 	return fmt.Sprintf("Clients that compete will try again; if nothing renews it, all copies are gone in %s.", human(left))
 }
 
-func unknownText(l Lock) string {
-	var silent []string
-	seen := 0
+// untoldBy lists the nodes that do not tell what they store.
+func untoldBy(l Lock) []string {
+	var names []string
 	for _, c := range l.Copies {
 		switch c.Answer {
-		case AnswerUnreachable, AnswerDenied:
-			silent = append(silent, c.Node)
-		case AnswerHeld, AnswerOther:
-			seen++
+		case AnswerUnreachable, AnswerDenied, AnswerPending:
+			names = append(names, c.Node)
 		}
 	}
-	if len(silent) == 0 {
-		return fmt.Sprintf("%d of %d nodes have something under the key that cannot be compared, so whether one client holds them all is not known.", seen, l.Votes.Of)
-	}
-	verb := "does"
-	if len(silent) > 1 {
-		verb = "do"
-	}
+	return names
+}
+
+func unknownText(l Lock, untold []string, now time.Time) string {
+	do := plural(len(untold), "does", "do")
 	if l.Votes.Agree == 0 {
-		return fmt.Sprintf("%s %s not tell, and %d of %d nodes decide: it may be held or free.", list(silent), verb, l.Votes.Need, l.Votes.Of)
+		text := fmt.Sprintf("%s %s not tell, and %d of %d nodes %s: it may be held or free.",
+			list(untold), do, l.Votes.Need, l.Votes.Of, plural(l.Votes.Need, "decides", "decide"))
+		if ranOut(l, now) {
+			text = strings.TrimSuffix(text, ".") + "; every copy that was seen has run out by the clock, unless it was renewed where we cannot see."
+		}
+		return text
 	}
-	return fmt.Sprintf("%d of %d nodes store it and %s %s not tell: with them it may be held by up to %d.",
-		l.Votes.Agree, l.Votes.Of, list(silent), verb, l.Votes.Agree+len(silent))
+	return fmt.Sprintf("%d of %d nodes %s it and %s %s not tell: with %s it may be held by up to %d.",
+		l.Votes.Agree, l.Votes.Of, plural(l.Votes.Agree, "stores", "store"), list(untold), do, plural(len(untold), "it", "them"), l.Votes.Agree+len(untold))
+}
+
+// ranOut reports whether all copies that were ever seen have ended if nobody
+// has renewed them.
+func ranOut(l Lock, now time.Time) bool {
+	seen := false
+	for _, c := range l.Copies {
+		if !c.Expiry.IsKnown() {
+			continue
+		}
+		seen = true
+		if c.Expiry.Never || c.Expiry.At.After(now) {
+			return false
+		}
+	}
+	return seen
+}
+
+func untoldAdvice(l Lock, now time.Time) string {
+	refuses, silent := false, false
+	for _, c := range l.Copies {
+		refuses = refuses || c.Answer == AnswerDenied
+		silent = silent || c.Answer == AnswerUnreachable
+	}
+	wait := ", or wait until every copy has expired"
+	if ranOut(l, now) {
+		wait = ", or ask its holder"
+	}
+	switch {
+	case silent:
+		return "Do not take it for free before these nodes answer: bring them back" + wait + "."
+	case refuses:
+		return "Do not take it for free: allow the user to read the lock's keys there" + wait + "."
+	default:
+		return "Do not take it for free: these nodes are about to be asked."
+	}
 }
 
 func stuckText(l Lock, c Config, now time.Time) string {
@@ -200,7 +285,7 @@ func stuckText(l Lock, c Config, now time.Time) string {
 	text := fmt.Sprintf("Held for %s%s, longer than %s", least, human(now.Sub(l.HeldSince)), human(c.StuckAfter))
 	switch {
 	case l.Renewals > 0:
-		text += fmt.Sprintf("; %d renewals seen, the last %s ago", l.Renewals, human(now.Sub(l.LastRenewal)))
+		text += fmt.Sprintf("; %d %s seen, the last %s ago", l.Renewals, plural(l.Renewals, "renewal", "renewals"), human(now.Sub(l.LastRenewal)))
 	case l.Idle.Known:
 		text += fmt.Sprintf("; no renewal seen, not used by anybody for %s", human(l.Idle.Value))
 	default:
@@ -218,7 +303,7 @@ func leftoverText(l Lock, now time.Time) string {
 			end = later(end, c.Expiry)
 		}
 	}
-	text := fmt.Sprintf("%s keeps something else beside the majority's token", list(names))
+	text := fmt.Sprintf("%s %s something else beside the majority's token", list(names), plural(len(names), "keeps", "keep"))
 	if end.Never {
 		return text + ", without expiry."
 	}
@@ -226,6 +311,18 @@ func leftoverText(l Lock, now time.Time) string {
 		return text + ", for " + human(left) + " more at most."
 	}
 	return text + "."
+}
+
+func leftoverAdvice(l Lock) string {
+	for _, c := range l.Copies {
+		if c.Answer == AnswerOther && !c.HasToken {
+			if c.Expiry.Never {
+				return "It is no second holder; what is no token is not released by dlock and stays until its program removes it."
+			}
+			return "It is no second holder: it ends with its expiry."
+		}
+	}
+	return "It is no second holder: it ends with its expiry, or release that token."
 }
 
 func goesAway(e Expiry, now time.Time) string {
@@ -281,4 +378,20 @@ func list(names []string) string {
 	default:
 		return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	}
+}
+
+// either joins alternatives.
+func either(what []string) string {
+	if len(what) < 2 {
+		return list(what)
+	}
+	return strings.Join(what[:len(what)-1], ", ") + " or " + what[len(what)-1]
+}
+
+// plural chooses the form of a word.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }

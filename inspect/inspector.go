@@ -33,6 +33,7 @@ type Inspector struct {
 	seq      atomic.Uint64
 
 	refresh chan struct{} // somebody wants a look at once
+	nudge   chan struct{} // a Get has read what a running Watch does not know
 	changed chan struct{} // the interval was changed
 
 	mu       sync.Mutex
@@ -55,6 +56,7 @@ func New(nodes []*node.Node, c Config) *Inspector {
 		db:       nodes[0].DB(),
 		now:      time.Now,
 		refresh:  make(chan struct{}, 1),
+		nudge:    make(chan struct{}, 1),
 		changed:  make(chan struct{}, 1),
 		interval: c.Interval,
 	}
@@ -106,10 +108,11 @@ func (c Config) withDefaults() Config {
 // [ErrNoNode] when no node answered, or is that of ctx; the Snapshot holds
 // what is known in either case. A node that answers but refuses us counts as
 // answering; its NodeStatus says so. The error's text may hold bytes from a
-// server.
+// server. The end of ctx ends the look at once, also while a node hangs; what
+// was asked of that node is given up in the background, at its timeout or when
+// it is closed.
 func (i *Inspector) Look(ctx context.Context) (Snapshot, error) {
 	s := newSession(i)
-	defer s.drain()
 	for _, m := range s.members {
 		s.launch(ctx, m, job{scan: &m.scan, learn: true})
 	}
@@ -121,26 +124,35 @@ func (i *Inspector) Look(ctx context.Context) (Snapshot, error) {
 
 // Get looks at these keys only and never scans. A key that no node has comes
 // back as a Lock that is Expired, or Unknown if silent nodes could decide.
-// While a Watch runs, what it knows of a lock's history is in the answer. The
-// error is as for [Inspector.Look].
+// It reads the values in any case, however sure a Watch may be of them. While a
+// Watch runs, what it knows of a lock's history is in the answer, and what was
+// read corrects the Watch. The error and the end of ctx are as for [Inspector.Look].
 func (i *Inspector) Get(ctx context.Context, keys ...string) (Snapshot, error) {
 	s := newSession(i)
-	defer s.drain()
 	wanted := slices.Clone(keys)
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
-	s.learnFrom(i.running(), wanted)
+	live := i.running()
+	s.learnFrom(live, wanted)
+	all := func(string) bool { return true }
 	for _, m := range s.members {
-		s.launch(ctx, m, job{keys: wanted, before: m.samples, learn: true})
+		s.launch(ctx, m, job{keys: wanted, before: m.samples, fresh: all, learn: true})
 	}
 	s.settle(ctx, nil)
 	s.confirm(ctx, nil)
+	if s.teach(live, wanted) {
+		select {
+		case i.nudge <- struct{}{}:
+		default:
+		}
+	}
 	snap := s.compose(wanted, false)
 	return snap, s.failure(ctx)
 }
 
 // Refresh makes a running Watch look at once: nodes that are down are tried
-// again, refused commands too. It does not wait for the look.
+// again, refused commands too, and values are read again, of up to some
+// thousand locks from the top of the list. It does not wait for the look.
 func (i *Inspector) Refresh() {
 	select {
 	case i.refresh <- struct{}{}:

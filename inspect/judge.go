@@ -88,17 +88,13 @@ func Judge(answers []Observation, quorum int) Verdict {
 		v.State = Held
 	case quorum == 1 && len(untold) > 0:
 		v.State, v.Agree = Held, 1
+	case max(v.Agree, foreign)+blind+v.Silent >= quorum:
+		// What was seen most often, with all that could be the same.
+		v.State = Unknown
 	case different >= 2:
 		v.State = Split
 	case different == 1 || blind > 0:
-		// What is seen counts together with what could be the same.
-		seen := max(v.Agree, foreign)
 		v.State = Partial
-		if seen+blind+v.Silent >= quorum {
-			v.State = Unknown
-		}
-	case v.Silent >= quorum:
-		v.State = Unknown
 	default:
 		v.State = Expired
 	}

@@ -26,68 +26,72 @@ func every(n int, choices []Observation, f func([]Observation)) {
 	fill(0)
 }
 
-// possible is a verdict by another road: it tries what the nodes that do not
-// tell may store, and asks in which of these worlds a quorum stores one token.
+// possible is a verdict by another road: it makes every world that fits the
+// answers, in which each node that does not tell stores one of the things that
+// were seen, something new or (if it is silent) nothing, and asks in which of
+// these worlds a quorum stores one thing.
 func possible(answers []Observation, quorum int) State {
-	told := map[string]int{}
-	foreign, blind, silent := 0, 0, 0
-	for _, o := range answers {
+	const foreign, fresh, nothing = "foreign", "fresh", ""
+	world := make([]string, len(answers))
+	var hidden []int
+	seen := map[string]bool{}
+	blind := false
+	for i, o := range answers {
 		switch o.Reply {
 		case Stores:
-			told["token "+o.Token]++
+			world[i] = "token " + o.Token
+			seen[world[i]] = true
 		case Foreign:
-			foreign++
-		case Blind:
-			blind++
-		case Silent:
-			silent++
+			world[i] = foreign
+			seen[foreign] = true
+		case Blind, Silent:
+			blind = blind || o.Reply == Blind
+			hidden = append(hidden, i)
 		}
 	}
-	// What the nodes that do not tell could all be storing: any thing that
-	// was seen, or one that was not.
-	things := []string{"something else"}
-	for thing := range told {
-		things = append(things, thing)
-	}
-	sure, maybe := false, false
-	if len(answers) == 1 && (foreign == 1 || blind == 1) {
+	if len(answers) == 1 && (blind || seen[foreign]) {
 		return Held
 	}
-	for _, n := range told {
-		sure = sure || n >= quorum
-	}
-	for _, thing := range things {
-		n := told[thing] + silent + blind
-		if thing == "something else" {
-			n += foreign
+	winner := func() string {
+		count := map[string]int{}
+		for _, thing := range world {
+			if count[thing]++; thing != nothing && count[thing] >= quorum {
+				return thing
+			}
 		}
-		maybe = maybe || n >= quorum
+		return nothing
 	}
-	seen := len(told)
-	if foreign > 0 {
-		seen++
+	all, some := true, false
+	var fill func(int)
+	fill = func(at int) {
+		if at == len(hidden) {
+			w := winner()
+			all = all && w != nothing && w != foreign && w != fresh
+			some = some || w != nothing
+			return
+		}
+		choices := []string{fresh}
+		if answers[hidden[at]].Reply == Silent {
+			choices = append(choices, nothing)
+		}
+		for thing := range seen {
+			choices = append(choices, thing)
+		}
+		for _, c := range choices {
+			world[hidden[at]] = c
+			fill(at + 1)
+		}
 	}
+	fill(0)
 	switch {
-	case sure:
+	case all:
 		return Held
-	case seen > 1:
+	case some:
+		return Unknown
+	case len(seen) > 1:
 		return Split
-	case seen == 1:
-		// The one thing that was seen decides, not one nobody has seen.
-		lifted := foreign + silent + blind
-		for _, n := range told {
-			lifted = n + silent + blind
-		}
-		if lifted >= quorum {
-			return Unknown
-		}
+	case len(seen) == 1 || blind:
 		return Partial
-	case blind > 0 && maybe:
-		return Unknown
-	case blind > 0:
-		return Partial
-	case maybe:
-		return Unknown
 	default:
 		return Expired
 	}
@@ -171,11 +175,40 @@ func TestJudgeIsHonest(t *testing.T) {
 				if told.State == Held && (truth.State != Held || truth.Tallies[0].Token != told.Tallies[0].Token) {
 					t.Fatalf("%v said held, with %v it is %s", answers, full, truth.State)
 				}
-				if (told.State == Expired || told.State == Partial) && truth.State == Held {
+				if (told.State == Expired || told.State == Partial || told.State == Split) && truth.State == Held {
 					t.Fatalf("%v said %s, with %v it is held", answers, told.State, full)
 				}
 			})
 		})
+	}
+}
+
+// What silent nodes can do to several tokens.
+func TestJudgeSilenceAmongSeveralTokens(t *testing.T) {
+	none := Observation{Reply: Silent}
+	free := Observation{Reply: Free}
+	blind := Observation{Reply: Blind}
+	hash := Observation{Reply: Foreign}
+	a, b, c := Observation{Reply: Stores, Token: "a"}, Observation{Reply: Stores, Token: "b"}, Observation{Reply: Stores, Token: "c"}
+	for _, tt := range []struct {
+		answers []Observation
+		want    State
+	}{
+		{[]Observation{a, a, b, b, none}, Unknown},
+		{[]Observation{a, a, b, none, none}, Unknown},
+		{[]Observation{a, b, c, none, none}, Unknown},
+		{[]Observation{a, a, b, b, blind}, Unknown},
+		{[]Observation{a, b, c, free, none}, Split},
+		{[]Observation{a, a, b, b, free}, Split},
+		{[]Observation{a, b, hash, none, free}, Split},
+		{[]Observation{a, hash, hash, none, free}, Unknown},
+		{[]Observation{a, b, none}, Unknown},
+		{[]Observation{a, a, a, b, none}, Held},
+		{[]Observation{a, b, free}, Split},
+	} {
+		if got := Judge(tt.answers, len(tt.answers)/2+1); got.State != tt.want {
+			t.Errorf("%v: %s, want %s", tt.answers, got.State, tt.want)
+		}
 	}
 }
 

@@ -11,9 +11,14 @@ type State string
 // The states.
 //
 //   - Held: a quorum of the configured nodes stores one token.
-//   - Split: the nodes store several tokens and none has a quorum.
-//   - Partial: one token, below the quorum, and the silent nodes cannot lift it.
-//   - Unknown: silent nodes could decide whether it is held.
+//   - Split: the nodes store several tokens, and none has a quorum even if
+//     all nodes that do not tell store it too.
+//   - Partial: one token, below the quorum, and the nodes that do not tell
+//     cannot lift it.
+//   - Unknown: nodes that do not tell (unreachable, refusing, not asked yet)
+//     could give one token a quorum, be it one of several that were seen or
+//     one that was not; or a quorum of nodes has something under the key
+//     that cannot be compared.
 //   - Expired: gone since the last sample; kept for a while as a tombstone.
 const (
 	Held    State = "held"
@@ -69,7 +74,8 @@ type Lock struct {
 	FullTTL time.Duration
 
 	// HeldSince is when the present owner took it, as well as we know;
-	// HeldIsMinimum says that it may have been earlier. Zero when unknown.
+	// HeldIsMinimum says that it may have been earlier. Zero when unknown,
+	// and when no node that answers stores the owner's token.
 	HeldSince     time.Time
 	HeldIsMinimum bool
 	// Renewals counts the renewals we saw; LastRenewal is the newest.
@@ -111,22 +117,27 @@ type Owner struct {
 
 // Votes counts the answers about one lock.
 type Votes struct {
-	Need        int // the quorum
-	Agree       int // nodes that store the first owner's token
-	Of          int // configured nodes
-	Unreachable int // nodes that did not answer, or may not be asked
+	Need  int // the quorum
+	Agree int // nodes that store the first owner's token
+	Of    int // configured nodes
+	// Unreachable counts the nodes that did not answer or may not be asked;
+	// one that was not asked yet (AnswerPending) is not among them.
+	Unreachable int
 }
 
 // Answer is what one node says about one lock.
 type Answer string
 
 // The answers. AnswerOther is a token other than the first owner's.
+// AnswerPending is a node that answers but was not asked about this key yet; it
+// occurs only in a live inspection, and not for a lock that is new in it.
 const (
 	AnswerHeld        Answer = "held"
 	AnswerOther       Answer = "other"
 	AnswerFree        Answer = "free"
 	AnswerUnreachable Answer = "unreachable"
 	AnswerDenied      Answer = "denied"
+	AnswerPending     Answer = "pending"
 )
 
 // Copy is one node's copy of a lock, or the lack of one.
@@ -184,10 +195,20 @@ func (l Lock) Holder() (Owner, bool) {
 	return l.Owners[0], true
 }
 
-// Trouble ranks a lock for sorting: 0 is the worst.
+// Contested reports whether several things were seen under the key and nodes
+// that do not tell decide whether one of them has a quorum.
+func (l Lock) Contested() bool {
+	return l.State == Unknown && l.Votes.Agree > 0 &&
+		slices.ContainsFunc(l.Copies, func(c Copy) bool { return c.Answer == AnswerOther })
+}
+
+// Trouble ranks a lock for sorting: the lower the worse, from -1 for a split.
+// Below 5 somebody should have a look at it.
 func (l Lock) Trouble() int {
 	switch {
 	case l.State == Split:
+		return -1
+	case l.Contested():
 		return 0
 	case l.State != Expired && l.Has(NoExpiry):
 		return 1

@@ -14,7 +14,8 @@ type job struct {
 	// before are the node's samples so far. Nobody changes them while the
 	// look is under way.
 	before map[string]sample
-	learn  bool // ask the server about itself if that was long ago
+	fresh  func(key string) bool // whose values are to be read in any case; nil is none
+	learn  bool                  // ask the server about itself if that was long ago
 }
 
 // report is what came of a job.
@@ -58,7 +59,7 @@ func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, 
 			}
 		}
 	}
-	samples, err := p.sample(ctx, c, keys, before)
+	samples, err := p.sample(ctx, c, keys, knowledge{before: before, fresh: j.fresh})
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func whyNoOwner(l Lock) string {
 		switch {
 		case c.Type != "" && c.Type != "string":
 			return fmt.Sprintf("the key is a %s, not a string with a token, and its library is not known, so there is nothing to compare before deleting.", c.Type)
-		case c.Error == errLongValue:
+		case c.Error == errLongValue, c.Error == errNoString:
 			return c.Error + "."
 		}
 	}
@@ -100,11 +100,18 @@ func whyNoOwner(l Lock) string {
 	return "no node tells what its value is, so there is nothing to compare with."
 }
 
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 // warnings lists the consequences a person should read before saying yes.
 func warnings(l Lock, o Owner) []string {
 	out := []string{"Its holder is not stopped by this: until it notices, it works on as if it held the lock, beside whoever takes it next."}
 	if l.Renewals > 0 {
-		out = append(out, fmt.Sprintf("It was renewed %d times while we looked, so its client is alive; some libraries create the key again at the next renewal.", l.Renewals))
+		out = append(out, fmt.Sprintf("It was renewed %s while we looked, so its client is alive; some libraries create the key again at the next renewal.", times(l.Renewals)))
 	}
 	if len(o.Token) < shortToken {
 		out = append(out, "Its value is too short to be unique, so a new holder with the same value would lose the lock instead.")
@@ -119,10 +126,10 @@ func warnings(l Lock, o Owner) []string {
 		}
 	}
 	if len(silent) > 0 {
-		out = append(out, fmt.Sprintf("%s cannot be reached and will keep a copy, if there is one, until it expires.", list(silent)))
+		out = append(out, fmt.Sprintf("%s cannot be reached; a copy that is there stays until it expires.", list(silent)))
 	}
 	if len(others) > 0 {
-		out = append(out, fmt.Sprintf("%s stores another token, which is not touched.", list(others)))
+		out = append(out, fmt.Sprintf("%s %s another token, which is not touched.", list(others), plural(len(others), "stores", "store")))
 	}
 	if l.Library == dialect.Unknown {
 		out = append(out, "The library is not known; clients that wait for a message instead of polling are not woken by this.")

@@ -49,6 +49,51 @@ func TestSum(t *testing.T) {
 	}
 }
 
+// Nodes that never had the token say nothing about what became of its release.
+func TestReleaseOfOneSideOfASplit(t *testing.T) {
+	f, i := hand(t, lab.Embedded, 5)
+	f.set("lock:a", "token-aaaa", time.Minute, 1, 2)
+	f.set("lock:a", "token-bbbb", time.Minute, 3, 4)
+	p := f.plan("lock:a", "token-bbbb")
+	for _, name := range []string{"n3", "n4"} {
+		kill(t, f.lab, name)
+	}
+	r := i.Execute(t.Context(), p, false)
+	want := []Outcome{OutChanged, OutChanged, OutNotReached, OutNotReached, OutAlreadyGone}
+	if r.Outcome != OutNotReached || !slices.Equal(outcomes(r), want) || r.Freed {
+		t.Errorf("%s %v", r.Outcome, outcomes(r))
+	}
+	if d := r.Nodes[0].Detail; d != "stores another token" {
+		t.Errorf("n1: %q", d)
+	}
+}
+
+func TestConcerned(t *testing.T) {
+	other, none, send, silent := Step{Why: whyOther}, Step{Why: whyFree}, Step{Send: true}, Step{Why: "connection refused"}
+	for _, tt := range []struct {
+		name     string
+		steps    []Step
+		outcomes []Outcome
+		want     Outcome
+	}{
+		{"both sides gone", []Step{other, send, send}, []Outcome{OutChanged, OutAlreadyGone, OutAlreadyGone}, OutAlreadyGone},
+		{"one side unreached", []Step{other, other, send}, []Outcome{OutChanged, OutChanged, OutNotReached}, OutNotReached},
+		{"a free node and one that refuses", []Step{none, send, none}, []Outcome{OutAlreadyGone, OutRefused, OutAlreadyGone}, OutRefused},
+		{"it changed where it was", []Step{none, send, send}, []Outcome{OutAlreadyGone, OutChanged, OutChanged}, OutChanged},
+		{"nothing to be done", []Step{other, other, none}, []Outcome{OutChanged, OutChanged, OutAlreadyGone}, OutChanged},
+		{"came back where it was not", []Step{none, none, send}, []Outcome{OutCameBack, OutCameBack, OutReleased}, OutCameBack},
+		{"was silent and has nothing", []Step{silent, other, other}, []Outcome{OutAlreadyGone, OutChanged, OutChanged}, OutAlreadyGone},
+	} {
+		nodes := make([]NodeOutcome, len(tt.outcomes))
+		for n, o := range tt.outcomes {
+			nodes[n].Outcome = o
+		}
+		if got := sum(concerned(tt.steps, nodes), 2); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestPlanRelease(t *testing.T) {
 	now := time.Now()
 	in := func(s int) Expiry { return Expiry{At: now.Add(time.Duration(s) * time.Second)} }

@@ -44,8 +44,11 @@ type sample struct {
 	// confirmed in this very sample.
 	touchedAt time.Time
 	idleAsked bool
-	readAt    time.Time // when we last read the value, or tried to
-	barred    bool      // the value of this very key is off limits
+	readAt    time.Time // when the answer to our last reading of the value came, or to the attempt
+	// gap is how long we waited before the last reading that found the same
+	// value as the one before.
+	gap    time.Duration
+	barred bool // the value of this very key is off limits
 
 	fence   Maybe[int64]
 	granted Maybe[int64] // ms, by the node's clock
@@ -116,9 +119,70 @@ func touchedBetween(before sample, lastTouch time.Time) bool {
 	return !known.IsZero() && lastTouch.After(known.Add(idleGrain))
 }
 
-// idleGrain is how far an idle time can be from the truth: it is counted in
-// whole seconds between two readings of a clock that itself ticks in seconds.
-const idleGrain = 2 * time.Second
+// idleGrain is how far an idle time can be from the truth: it is the difference
+// of two readings of a clock that ticks in seconds and that servers look at ten
+// times a second. What was written so soon after our own reading cannot be told
+// from it.
+const idleGrain = 1200 * time.Millisecond
+
+const (
+	// rereadFirst is after how long a value is read for the second time, to
+	// find what the idle time could not show after the first. From then on
+	// the pause doubles.
+	rereadFirst = 2500 * time.Millisecond
+	// rereadSlow is the longest pause where only another reading can show
+	// that the value has changed: where there is no expiry that would end a
+	// mistake, or no idle time.
+	rereadSlow = 5 * time.Second
+	// rereadMost is the longest pause where the idle time speaks: it is blind
+	// only for the moment after our own reading.
+	rereadMost = time.Minute
+)
+
+// outdated reports whether a value that nothing shows to have changed is to be
+// read again all the same. A wrong owner is worse than an idle time that
+// others see disturbed. With many keys the pauses grow, so that what is sent
+// per second does not.
+func outdated(before, s sample, key string, keys int) bool {
+	if before.content == unread {
+		return false
+	}
+	most := rereadMost
+	if s.never || !s.idleAsked {
+		most = rereadSlow
+	}
+	stretch := time.Duration(1 + keys/chatty)
+	pause := min(max(2*before.gap, rereadFirst*stretch), most*stretch)
+	return s.sent.Sub(before.readAt) >= spread(pause, key)
+}
+
+// spread shortens a pause by up to a fifth, by another part for each key, so
+// that what was found at once is not read again at once.
+func spread(d time.Duration, key string) time.Duration {
+	h := uint32(2166136261)
+	for i := range len(key) {
+		h = (h ^ uint32(key[i])) * 16777619
+	}
+	return d - d/5*time.Duration(h%1024)/1024
+}
+
+// fresher returns the one of two samples of a key that knows its value from a
+// later reading, or that is later if one of them has no value.
+func fresher(a, b sample) sample {
+	later := a.sent.Before(b.sent)
+	if a.presence == present && b.presence == present && !a.readAt.Equal(b.readAt) {
+		later = a.readAt.Before(b.readAt)
+	}
+	if later {
+		return b
+	}
+	return a
+}
+
+// sameValue reports whether two samples show the same thing under the key.
+func sameValue(a, b sample) bool {
+	return a.presence == b.presence && a.content == b.content && a.token == b.token
+}
 
 // succeeds carries over what the sample before still tells about the value in
 // this one.
@@ -130,6 +194,10 @@ func (s sample) succeeds(before sample) sample {
 		return s
 	}
 	s.absentAt = before.absentAt
+	s.gap = before.gap
+	if s.readAt.After(before.readAt) && !before.readAt.IsZero() {
+		s.gap = s.readAt.Sub(before.readAt)
+	}
 	if s.idleAsked && !before.touchedAt.IsZero() && !touchedBetween(before, s.touchedAt) {
 		// The last use was our own reading, or the same as before.
 		s.touchedAt = before.touchedAt

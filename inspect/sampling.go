@@ -32,6 +32,8 @@ type question struct {
 	key    string
 	before sample
 	known  bool // there is a sample before
+	fresh  bool // the value is to be read in any case
+	keys   int  // how many the look is about
 
 	pttl, idle, queue, value, kind, get, fence *redis.Cmd
 	sample                                     sample
@@ -39,15 +41,24 @@ type question struct {
 	read                                       bool      // the value is to be read
 }
 
+// knowledge is what a look starts from.
+type knowledge struct {
+	before func(key string) (sample, bool)
+	fresh  func(key string) bool // the value is to be read in any case; nil is never
+	keys   int                   // how many are asked about in all
+}
+
 // sample asks one node about keys and returns one sample for each. It reads a
-// value only if it has not been read before or if the remaining life or the
-// idle time shows that something was written since. The error is a *nodeError
-// and means that nothing is known.
-func (p *probe) sample(ctx context.Context, c *cost, keys []string, before func(string) (sample, bool)) (map[string]sample, error) {
+// value if that is wanted, if it has not been read before, if the remaining life
+// or the idle time shows that something was written since, and now and then
+// because they do not show everything. The error is a *nodeError and means that
+// nothing is known.
+func (p *probe) sample(ctx context.Context, c *cost, keys []string, k knowledge) (map[string]sample, error) {
+	k.keys = len(keys)
 	out := make(map[string]sample, len(keys))
 	for len(keys) > 0 {
 		n := min(chunk, len(keys))
-		if err := p.sampleChunk(ctx, c, keys[:n], before, len(keys) <= chatty, out); err != nil {
+		if err := p.sampleChunk(ctx, c, keys[:n], k, len(keys) <= chatty, out); err != nil {
 			return nil, err
 		}
 		keys = keys[n:]
@@ -55,12 +66,12 @@ func (p *probe) sample(ctx context.Context, c *cost, keys []string, before func(
 	return out, nil
 }
 
-func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, before func(string) (sample, bool), curious bool, out map[string]sample) error {
+func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, k knowledge, curious bool, out map[string]sample) error {
 	questions := make([]*question, 0, len(keys))
 	now := p.now()
 	for _, key := range keys {
-		q := &question{key: key}
-		q.before, q.known = before(key)
+		q := &question{key: key, keys: k.keys, fresh: k.fresh != nil && k.fresh(key)}
+		q.before, q.known = k.before(key)
 		if q.known && q.before.presence == forbidden && now.Sub(q.before.sent) < forbiddenAge {
 			out[key] = q.before
 			continue
@@ -136,8 +147,8 @@ func clampLife(ms int64) time.Duration {
 // is known if not.
 func (p *probe) decideRead(q *question) {
 	b := q.before
-	unchanged := q.known && sameGrant(b, q.sample) && !(q.sample.idleAsked && q.sample.never && touchedBetween(b, q.lastTouch))
-	if !unchanged || b.content == unread && p.worthReading(b, q.sample.sent) {
+	unchanged := q.known && sameGrant(b, q.sample) && !(q.sample.idleAsked && touchedBetween(b, q.lastTouch))
+	if q.fresh || !unchanged || outdated(b, q.sample, q.key, q.keys) || b.content == unread && p.worthReading(b, q.sample.sent) {
 		q.read = true
 		return
 	}
@@ -211,7 +222,7 @@ func (p *probe) askValue(ctx context.Context, c *cost, questions []*question, _ 
 			q.get = b.ask(ctx, "get", q.key)
 		}
 	}
-	sent, _, err := p.send(ctx, c, b)
+	_, received, err := p.send(ctx, c, b)
 	if err != nil {
 		return err
 	}
@@ -223,9 +234,9 @@ func (p *probe) askValue(ctx context.Context, c *cost, questions []*question, _ 
 			p.readIdle(q)
 		}
 		if q.value != nil {
-			p.readValue(q, "GETRANGE", q.value, sent)
+			p.readValue(q, "GETRANGE", q.value, received)
 		} else if q.get != nil {
-			p.readValue(q, "GET", q.get, sent)
+			p.readValue(q, "GET", q.get, received)
 		}
 	}
 	return nil
@@ -240,7 +251,7 @@ func (p *probe) readValue(q *question, command string, cmd *redis.Cmd, at time.T
 		// It ended between the two round trips.
 		s.presence = absent
 	case node.Classify(err) == node.WrongType:
-		s.content = foreign
+		s.content, s.readAt, s.err = foreign, at, errNoString
 	case err != nil:
 		p.note(command, err)
 		s.content, s.readAt, s.err = unread, at, word(command, err)
@@ -252,7 +263,11 @@ func (p *probe) readValue(q *question, command string, cmd *redis.Cmd, at time.T
 	}
 }
 
-const errLongValue = "the value is longer than 4096 bytes and cannot be a lock token"
+// Why a value is no token.
+const (
+	errLongValue = "the value is longer than 4096 bytes and cannot be a lock token"
+	errNoString  = "the key is no string and cannot be a lock token"
+)
 
 // askRest is the third round trip, for few keys: the type of what is no
 // string; GET where GETRANGE was refused, or where its empty answer leaves
@@ -278,17 +293,17 @@ func (p *probe) askRest(ctx context.Context, c *cost, questions []*question, _ b
 			q.fence = b.ask(ctx, "hmget", lockcore.CompanionKey(p.prefix, lockcore.FenceCompanion, q.key), "fence", "since")
 		}
 	}
-	sent, _, err := p.send(ctx, c, b)
+	_, received, err := p.send(ctx, c, b)
 	if err != nil {
 		return err
 	}
 	for _, q := range questions {
-		p.readRest(q, sent)
+		p.readRest(q, received)
 	}
 	return nil
 }
 
-func (p *probe) readRest(q *question, sent time.Time) {
+func (p *probe) readRest(q *question, at time.Time) {
 	s := &q.sample
 	if !q.read || s.presence != present {
 		return
@@ -302,13 +317,13 @@ func (p *probe) readRest(q *question, sent time.Time) {
 			s.presence = absent
 			return
 		case kind != "string":
-			s.content, s.kind = foreign, kind
+			s.content, s.kind, s.err = foreign, kind, ""
 		default:
 			s.kind = kind
 		}
 	}
 	if q.get != nil && s.content != foreign {
-		p.readValue(q, "GET", q.get, sent)
+		p.readValue(q, "GET", q.get, at)
 	}
 	if q.fence != nil {
 		p.readFence(q)

@@ -21,6 +21,9 @@ const (
 	// grace is added to a node's timeout when a round waits for it, so that
 	// its failure is in the round that it belongs to.
 	grace = 50 * time.Millisecond
+	// refreshMost is how many values are read again at once because a person
+	// wants to be sure; of more locks it is those on top.
+	refreshMost = 4000
 
 	firstBackoff = time.Second
 	maxBackoff   = 30 * time.Second
@@ -28,7 +31,10 @@ const (
 
 // session is what one Look, Get or Watch knows. Its methods are called by one
 // goroutine, which hands jobs to others and takes in their reports; mu guards
-// what a Get may read beside a running Watch.
+// what a Get may read and correct beside a running Watch. When its context ends
+// it is left as it is: a job that is still out then finds room for its report,
+// touches nothing that anybody else writes, and ends within its node's timeout
+// or when the node is closed.
 type session struct {
 	inspector *Inspector
 	members   []*member
@@ -39,6 +45,7 @@ type session struct {
 	known   map[string]struct{}
 	overrun bool // names were left out for want of room
 	tracker *tracker
+	shown   []Lock // of the last snapshot
 }
 
 // member is one node in a session.
@@ -46,8 +53,10 @@ type member struct {
 	index    int
 	probe    *probe
 	samples  map[string]sample
-	dropped  []string  // to be deleted from samples when the job is over
-	scan     scanState // the job's while the node is busy
+	dropped  []string          // to be deleted from samples when the job is over
+	inbox    map[string]sample // what a Get has read beside this session
+	fresh    bool              // the next round reads values in any case
+	scan     scanState         // the job's while the node is busy
 	scanned  scanned
 	status   NodeStatus
 	busy     bool
@@ -140,17 +149,6 @@ func (s *session) waiting(bounded bool) bool {
 	return false
 }
 
-// drain waits for the jobs that are still out. Each ends within its node's
-// timeouts once the context is over.
-func (s *session) drain() {
-	for _, m := range s.members {
-		if m.busy {
-			r := <-s.reports
-			s.members[r.member].busy = false
-		}
-	}
-}
-
 // absorb takes in one report.
 func (s *session) absorb(ctx context.Context, r report) {
 	m := s.members[r.member]
@@ -183,6 +181,7 @@ func (s *session) absorb(ctx context.Context, r report) {
 		}
 		m.samples[key] = sample
 	}
+	s.correct(m)
 	m.failures, m.eager = 0, false
 	st := &m.status
 	f := m.probe.known()
@@ -267,14 +266,22 @@ func backoff(failures int, r float64) time.Duration {
 // deadline makes a channel that bounds one round, nil for none.
 func (s *session) confirm(ctx context.Context, deadline func() (<-chan time.Time, func())) {
 	for range confirmRounds {
-		keys := s.doubtful()
-		if len(keys) == 0 || ctx.Err() != nil {
-			return
+		missing, disputed := s.doubtful()
+		again := make(map[string]struct{}, len(disputed))
+		for _, key := range disputed {
+			again[key] = struct{}{}
 		}
-		for _, m := range s.members {
-			if m.answers() && !m.busy {
-				s.launch(ctx, m, job{keys: keys, before: m.samples})
+		fresh := func(key string) bool { _, ok := again[key]; return ok }
+		asked := false
+		for n, m := range s.members {
+			keys := append(missing[n], disputed...)
+			if len(keys) > 0 && m.answers() && !m.busy && ctx.Err() == nil {
+				s.launch(ctx, m, job{keys: keys, before: m.samples, fresh: fresh})
+				asked = true
 			}
+		}
+		if !asked {
+			return
 		}
 		if deadline == nil {
 			s.settle(ctx, nil)
@@ -286,15 +293,17 @@ func (s *session) confirm(ctx context.Context, deadline func() (<-chan time.Time
 	}
 }
 
-// doubtful lists the keys that confirm is for.
-func (s *session) doubtful() []string {
+// doubtful lists the keys that confirm is for: what each node was not asked
+// about, and what all are to be asked about again. A key that was not asked
+// about everywhere is not in dispute yet.
+func (s *session) doubtful() (missing [][]string, disputed []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var missing, disputed []string
+	missing = make([][]string, len(s.members))
 	for key := range s.known {
 		disagree, unasked := false, false
 		var first *sample
-		for _, m := range s.members {
+		for n, m := range s.members {
 			if !m.answers() || m.busy {
 				continue
 			}
@@ -302,20 +311,20 @@ func (s *session) doubtful() []string {
 			switch {
 			case !ok:
 				unasked = true
+				missing[n] = append(missing[n], key)
 			case first == nil:
 				first = &one
-			case first.presence != one.presence || first.content != one.content || first.token != one.token:
+			case !sameValue(*first, one):
 				disagree = true
 			}
 		}
 		switch {
 		case unasked:
-			missing = append(missing, key)
 		case disagree && len(disputed) < confirmKeys && s.tracker.dispute(key) != disputeOf(s.replies(key)):
 			disputed = append(disputed, key)
 		}
 	}
-	return append(missing, disputed...)
+	return missing, disputed
 }
 
 // replies lists what each node says about a key.
@@ -346,6 +355,97 @@ func (s *session) learnFrom(live *session, keys []string) {
 	s.tracker = live.tracker.extract(keys)
 }
 
+// teach leaves what this session has read for a running Watch to take over, and
+// reports whether any of it is news there.
+func (s *session) teach(live *session, keys []string) (news bool) {
+	if live == nil {
+		return false
+	}
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	for n, m := range s.members {
+		if !m.answers() {
+			continue
+		}
+		to := live.members[n]
+		for _, key := range keys {
+			one, ok := m.samples[key]
+			if _, listed := live.known[key]; !ok || !listed {
+				continue
+			}
+			if to.inbox == nil {
+				to.inbox = make(map[string]sample)
+			}
+			to.inbox[key] = one
+			news = news || !sameValue(to.samples[key], one)
+		}
+	}
+	return news
+}
+
+// correct takes over what a Get has read of a node beside this session. The
+// node must not be busy: its job may not see samples change.
+func (s *session) correct(m *member) {
+	for key, one := range m.inbox {
+		if _, listed := s.known[key]; !listed {
+			continue
+		}
+		if mine, ok := m.samples[key]; ok {
+			one = fresher(mine, one)
+		}
+		m.samples[key] = one
+	}
+	m.inbox = nil
+}
+
+// correctAll does so for all nodes that are not busy.
+func (s *session) correctAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.members {
+		if !m.busy {
+			s.correct(m)
+		}
+	}
+}
+
+// freshKeys says whose values a refresh reads: all, or those on top of the list
+// if there are very many.
+func (s *session) freshKeys() func(key string) bool {
+	if len(s.known) <= refreshMost || len(s.shown) == 0 {
+		return func(string) bool { return true }
+	}
+	top := make(map[string]struct{}, refreshMost)
+	for n := range min(refreshMost, len(s.shown)) {
+		top[s.shown[n].ID.Key] = struct{}{}
+	}
+	return func(key string) bool { _, ok := top[key]; return ok }
+}
+
+// early reports whether a lock that was not shown before cannot be judged yet
+// because a node that answers, or is about to for the first time, was not asked
+// about it. Such a node is asked with its next job at the latest.
+func (s *session) early(key string, replies []reply) bool {
+	if _, shown := s.tracker.tracks[key]; shown {
+		return false
+	}
+	starting := false
+	for n, r := range replies {
+		if r.answers && !r.sampled {
+			return true
+		}
+		starting = starting || r.node.State == NodePending && s.members[n].busy
+	}
+	if !starting {
+		return false
+	}
+	answers := make([]Observation, len(replies))
+	for n, r := range replies {
+		answers[n] = r.observe()
+	}
+	return Judge(answers, s.inspector.quorum).State != Held
+}
+
 // compose puts the picture together and moves history on. With keys it is
 // about these and no others. Locks that are gone are part of it if they were
 // asked for or if tombstones are wanted.
@@ -368,6 +468,10 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 	counts := make([]int, len(s.members))
 	listed := func(key string) {
 		replies := s.replies(key)
+		if keys == nil && s.early(key, replies) {
+			snap.Scan.Pending++
+			return
+		}
 		for n, r := range replies {
 			if r.sampled && r.sample.presence != absent {
 				counts[n]++
@@ -403,7 +507,11 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 			snap.Complete = false
 		}
 	}
+	if snap.Scan.Pending > 0 {
+		snap.Complete = false
+	}
 	sortLocks(snap.Locks)
+	s.shown = snap.Locks
 	if keys == nil {
 		snap.Events, snap.EventsDropped = s.tracker.events()
 	}

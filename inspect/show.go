@@ -60,7 +60,7 @@ func (t *tracker) copyOf(r reply, v Verdict, nt nodeTrack) Copy {
 	case !r.answers:
 		c.Answer, c.Error = AnswerUnreachable, r.node.Error
 	case !r.sampled:
-		c.Answer, c.Error = AnswerUnreachable, "not asked about this key yet"
+		c.Answer, c.Error = AnswerPending, "not asked about this key yet"
 	case o.Reply == Silent:
 		c.Answer = AnswerDenied
 	case o.Reply == Free:
@@ -137,7 +137,8 @@ func (t *tracker) showHistory(l *Lock, tr *track, replies []reply, v Verdict, no
 		l.FullTTL = tr.fullLife
 		l.Renewals, l.LastRenewal = tr.renewals, tr.lastRenewal
 	}
-	if l.State == Held || l.State == Unknown && tr.holder.held && tr.holder == tr.subject {
+	// While nobody who answers has it, it may have ended long ago.
+	if l.State == Held || l.State == Unknown && v.Agree > 0 && tr.holder.held && tr.holder == tr.subject {
 		l.HeldSince, l.HeldIsMinimum = tr.heldSince(now, interval)
 	}
 	for _, r := range replies {

@@ -37,6 +37,15 @@ type Snapshot struct {
 	Interval time.Duration
 }
 
+// Blind reports whether locks that are held may be missing from the Snapshot or
+// may not be known to be held: fewer than a quorum of nodes answers, or the scan
+// is not over yet or was cut short. A minority that is down makes a Snapshot
+// incomplete and not blind.
+func (s Snapshot) Blind() bool {
+	scanned := len(s.Scan.Match) == 0 || s.Scan.Passes > 0 && !s.Scan.Cut && s.Scan.Pending == 0
+	return s.Target.Up() < s.Target.Quorum || !scanned
+}
+
 // Target is the deployment that was looked at.
 type Target struct {
 	Topology Topology
@@ -111,9 +120,14 @@ type NodeStatus struct {
 type Progress struct {
 	// Match are the glob patterns that are scanned for.
 	Match []string
-	// Keys counts the names that the scan has seen in its last (or, before
-	// the first pass is over, present) pass, on the node that has most.
+	// Keys counts the distinct names that matched in the last (or, before
+	// the first pass is over, present) pass, on the node that has most. The
+	// companions of dlock's own locks are not counted, nor are names that
+	// did not match.
 	Keys int64
+	// Pending counts the locks that were found and left out of the Snapshot
+	// because a node that answers was not asked about them yet.
+	Pending int
 	// Passes counts the complete passes over all nodes that answer.
 	Passes int
 	// Cut is true when a pass ended early at its limit.

@@ -65,7 +65,7 @@ type track struct {
 	holder    holder
 	settled   bool   // that was ever known
 	expiry    Expiry // of that holder's quorum, as last seen
-	state     State
+	split     bool   // it was split when that was last known for sure
 	noTTL     bool
 	lastOwner string // the token that was first last time, to show when nobody answers
 	hasOwner  bool
@@ -280,7 +280,7 @@ func (t *tracker) remember(tr *track, replies []reply, v Verdict, now time.Time)
 	if h, settled := holderOf(v); settled {
 		tr.holder, tr.settled, tr.expiry = h, true, v.Expiry
 	}
-	tr.state = v.State
+	tr.split = v.State == Split || tr.split && v.State == Unknown
 	tr.noTTL = v.State != Expired && v.Expiry.Never
 	for n, r := range replies {
 		if r.answers && r.sampled && r.sample.presence != forbidden {

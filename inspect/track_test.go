@@ -360,7 +360,7 @@ func TestHistory(t *testing.T) {
 		if l.State != Unknown || !ok || o.Token != "aaaa" || len(o.Votes) != 0 || l.Votes.Agree != 0 || l.Votes.Unreachable != 3 {
 			t.Errorf("%s %+v %+v", l.State, l.Owners, l.Votes)
 		}
-		if left, ok := l.Expiry.Remaining(s.now); !ok || left != 8*time.Second || l.HeldSince.IsZero() {
+		if left, ok := l.Expiry.Remaining(s.now); !ok || left != 8*time.Second || !l.HeldSince.IsZero() {
 			t.Errorf("left %v, held since %v", left, l.HeldSince)
 		}
 		if c := l.Copies[0]; c.Answer != AnswerUnreachable || c.Token != "aaaa" || !c.SampledAt.Equal(s.now.Add(-time.Second)) {
@@ -509,7 +509,10 @@ func TestFindingTexts(t *testing.T) {
 		parts   []string
 	}{
 		{"split", []says{a, a, b, b, free}, "split", []string{"n1 and n2", "n3 and n4", "nobody holds it"}},
-		{"split that may be held", []says{a, a, b, b, nil}, "split", []string{"at most 3 of 5", "if n5 still has it"}},
+		{"split that may be held", []says{a, a, b, b, nil}, "unknown", []string{"one token on n1 and n2, another on n3 and n4", "n5 does not tell", "with it each of these tokens could have the 3 of 5"}},
+		{"split of which one may be held", []says{a, a, b, free, nil}, "unknown", []string{"another on n3", "with it the one on n1 and n2 could have"}},
+		{"split of three, two silent", []says{a, b, has("cccc", minute), nil, nil}, "unknown", []string{"n4 and n5 do not tell", "with them each"}},
+		{"unknown and one copy", []says{a, free, free, nil, nil}, "unknown", []string{"1 of 5 nodes stores it", "with them it may be held by up to 3"}},
 		{"partial", []says{a, a, free, free, free}, "partial", []string{"Only 2 of 5 nodes (n1, n2) store it", "3 of 5 are needed"}},
 		{"partial of one", []says{a, free, free, free, free}, "partial", []string{"Only 1 of 5 nodes (n1) stores it"}},
 		{"unknown", []says{a, a, free, nil, nil}, "unknown", []string{"n4 and n5 do not tell", "up to 4"}},
@@ -532,6 +535,80 @@ func TestFindingTexts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A key that is no token is told as what it is: no finding speaks of nodes that
+// do not tell, and none advises a release that dlock does not do.
+func TestFindingsOfWrongTypes(t *testing.T) {
+	never := func(kind, err string) says {
+		return func(now time.Time) sample {
+			return sample{presence: present, content: foreign, kind: kind, err: err, never: true, sent: now, received: now}
+		}
+	}
+	hash, long := never("hash", ""), never("string", errLongValue)
+	a := has("aaaa", time.Minute)
+	for _, answers := range [][]says{
+		all(5, hash), all(5, long), all(3, hash), all(1, hash), all(1, long),
+		{hash, free, free, free, free}, {hash, hash, hash, free, free}, {a, hash, hash, hash, free}, {a, a, hash, free, free}, {a, a, a, hash, free},
+	} {
+		l, _ := newStage(t, len(answers), Config{}).step(answers...)
+		if !slices.Contains(findingIDs(l), "wrong-type") {
+			t.Errorf("%v", findingIDs(l))
+		}
+		for _, f := range l.Findings {
+			words := f.Text + " " + f.Advice
+			for _, wrong := range []string{"not tell", "do not answer", "release it if", "held or free", "release that token"} {
+				if strings.Contains(words, wrong) {
+					t.Errorf("%d answers, %s: %q in %q", len(answers), l.State, wrong, words)
+				}
+			}
+		}
+	}
+}
+
+func TestContestedRanksAfterSplit(t *testing.T) {
+	a, b := has("aaaa", time.Minute), has("bbbb", time.Minute)
+	rank := func(answers ...says) int {
+		l, _ := newStage(t, 5, Config{}).step(answers...)
+		if l.Contested() != (l.State == Unknown && len(l.Owners) > 1) {
+			t.Errorf("%s contested: %v", l.State, l.Contested())
+		}
+		return l.Trouble()
+	}
+	ranks := []int{rank(a, a, b, b, free), rank(a, a, b, b, nil), rank(all(5, hasForever("aaaa"))...), rank(a, a, free, free, free), rank(a, a, free, free, nil), rank(all(5, a)...)}
+	if !slices.IsSorted(ranks) || len(slices.Compact(ranks)) != len(ranks) {
+		t.Errorf("%v", ranks)
+	}
+}
+
+// While all nodes that have it are silent, nothing is known of how long it is
+// held, and when its time is over that is said.
+func TestOnlySilentNodesHaveIt(t *testing.T) {
+	a := has("aaaa", 5*time.Second)
+	s := newStage(t, 3, Config{})
+	s.step(a, a, free)
+	l, _ := s.step(nil, nil, free)
+	if text := l.Findings[0].Text; l.State != Unknown || !l.HeldSince.IsZero() || len(l.Owners) != 1 || strings.Contains(text, "run out") {
+		t.Errorf("%s, held since %v, %q", l.State, l.HeldSince, text)
+	}
+	l, _ = s.after(10*time.Second, nil, nil, free)
+	if f := l.Findings[0]; l.State != Unknown || !l.HeldSince.IsZero() || !strings.Contains(f.Text, "every copy that was seen has run out by the clock") || strings.Contains(f.Advice, "expired") {
+		t.Errorf("%s, %+v", l.State, l.Findings)
+	}
+}
+
+// A split is told once, also when a node falls silent meanwhile.
+func TestSplitIsToldOnce(t *testing.T) {
+	a, b := has("aaaa", time.Minute), has("bbbb", time.Minute)
+	s := newStage(t, 5, Config{})
+	s.step(all(5, free)...)
+	s.step(a, a, b, b, free)
+	if l, events := s.step(a, a, b, b, nil); l.State != Unknown || len(events) != 0 {
+		t.Errorf("%s %v", l.State, events)
+	}
+	if l, events := s.step(a, a, b, b, free); l.State != Split || len(events) != 0 {
+		t.Errorf("%s %v", l.State, events)
 	}
 }
 

@@ -11,8 +11,12 @@ import (
 // [Inspector.Refresh]. A node that hangs or is down does not hold up the
 // others: it is tried again with growing pauses, and its last known copies are
 // shown as unreachable. emit is called from one goroutine, and the next look
-// waits for it. Watch returns ctx's error when ctx ends, after at most a
-// node's timeout, or [ErrWatching] at once.
+// waits for it. Watch returns ctx's error as soon as ctx ends, also while a node
+// hangs, or [ErrWatching] at once.
+//
+// Locks that were found just now are left out of a Snapshot until every node
+// that answers was asked about them, so that a scan under way shows no lock in
+// a state that only comes from not having asked.
 func (i *Inspector) Watch(ctx context.Context, emit func(Snapshot)) error {
 	s := newSession(i)
 	i.mu.Lock()
@@ -27,7 +31,6 @@ func (i *Inspector) Watch(ctx context.Context, emit func(Snapshot)) error {
 		i.live = nil
 		i.mu.Unlock()
 	}()
-	defer s.drain()
 
 	for {
 		start := i.now()
@@ -36,6 +39,7 @@ func (i *Inspector) Watch(ctx context.Context, emit func(Snapshot)) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		s.correctAll()
 		emit(s.compose(nil, true))
 		if err := s.pause(ctx, start); err != nil {
 			return err
@@ -46,6 +50,7 @@ func (i *Inspector) Watch(ctx context.Context, emit func(Snapshot)) error {
 // round is one look at all nodes that are worth asking.
 func (s *session) round(ctx context.Context, interval time.Duration) {
 	now := s.inspector.now()
+	s.correctAll()
 	s.mu.Lock()
 	keys := make([]string, 0, len(s.known))
 	for key := range s.known {
@@ -60,7 +65,12 @@ func (s *session) round(ctx context.Context, interval time.Duration) {
 		if m.scanned.passes == 0 {
 			limit.server = time.Duration(float64(interval) * firstScanShare)
 		}
-		s.launch(ctx, m, job{scan: &m.scan, limit: limit, keys: keys, before: m.samples, learn: true})
+		j := job{scan: &m.scan, limit: limit, keys: keys, before: m.samples, learn: true}
+		if m.fresh {
+			m.fresh = false
+			j.fresh = s.freshKeys()
+		}
+		s.launch(ctx, m, j)
 	}
 	deadline := func() (<-chan time.Time, func()) {
 		d := interval / 4
@@ -95,6 +105,9 @@ func (s *session) pause(ctx context.Context, start time.Time) error {
 			timer.Stop()
 			s.tryEverything()
 			return nil
+		case <-i.nudge:
+			timer.Stop()
+			return nil
 		case r := <-s.reports:
 			s.absorb(ctx, r)
 		case <-ctx.Done():
@@ -111,6 +124,7 @@ func (s *session) tryEverything() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.members {
+		m.fresh = true
 		if m.busy {
 			m.eager = true
 			continue

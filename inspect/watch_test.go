@@ -337,7 +337,6 @@ func TestRefusalsAreForgotten(t *testing.T) {
 	w.untilLock("the owner", "lock:a", func(l Lock) bool { return len(l.Owners) == 1 })
 
 	s := newSession(i)
-	defer s.drain()
 	m := s.members[0]
 	m.probe.note("SOMETHING", errors.New("not a server's word"))
 	if !m.probe.allowed("SOMETHING") {
