@@ -98,7 +98,10 @@ func (p *program) run(ctx context.Context, args []string) error {
 	root := p.root()
 	// Without arguments of its own cobra reads those of the process.
 	root.SetArgs(append([]string{}, args...))
-	if _, _, err := root.Find(args); err != nil {
+	// The shell's question for completions is a command that cobra adds only
+	// when it runs.
+	completing := len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+	if _, _, err := root.Find(args); err != nil && !completing {
 		return unknownCommand(root, err, args)
 	}
 	return root.ExecuteContext(ctx)
@@ -151,6 +154,8 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.Long = rootHelp
 	root.Example = rootExamples
+	root.Version = version()
+	root.SetVersionTemplate("dlock {{.Version}}\n")
 	root.SilenceErrors = true
 	root.SilenceUsage = true
 	root.Args = nil // cobra then looks for a command and reports what is none
@@ -243,16 +248,21 @@ func unknownCommand(root *cobra.Command, err error, args []string) error {
 			typed, _ = strconv.Unquote(q)
 		}
 	}
+	near := ""
+	if plainWord(typed) {
+		near = nearCommand(root, typed)
+	}
 	for _, a := range args {
-		if strings.Contains(a, "://") || strings.Contains(a, "@") {
-			// Some piece of a URL with a blank in it, maybe of its password.
-			return usage("an argument stands where a command is expected; a URL goes after --node, in quotes if it has blanks")
+		if near == "" && (strings.Contains(a, "://") || strings.Contains(a, "@")) {
+			// The word may be a piece of a URL with a blank in it, even of
+			// its password, so it is not repeated.
+			return usage("there is no such command; see dlock --help, and put a URL with blanks in quotes")
 		}
 	}
 	if !plainWord(typed) {
 		return usage("there is no such command; see dlock --help")
 	}
-	if near := nearCommand(root, typed); near != "" {
+	if near != "" {
 		return usage("there is no command %s; did you mean %s?", typed, near)
 	}
 	return usage("there is no command %s; see dlock --help", typed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -185,17 +186,29 @@ func (l look) describe(b *strings.Builder, s inspect.Snapshot, lock inspect.Lock
 // releaseHint prints what to type to release the lock, once per token. A
 // password may stand in the --node options, so they are not repeated.
 func (p *program) releaseHint(b *strings.Builder, l look, lock inspect.Lock) {
-	for i, o := range lock.Owners {
+	named := 0
+	for _, o := range lock.Owners {
+		if o.Token == "" {
+			continue // an empty value tells nobody from anybody
+		}
 		name := "release"
-		if i > 0 {
+		if named > 0 {
 			name = "or"
 		} else {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(b, "%s%s\n", label(name), l.paint(faint, string(shellCommand("release", []string{lock.ID.Key}, "--token", o.Token))))
+		named++
+		options := []string{"--token", o.Token}
+		if p.settings.db != 0 {
+			options = append(options, "--db", strconv.Itoa(p.settings.db))
+		}
+		if p.settings.user != "" {
+			options = append(options, "--user", p.settings.user)
+		}
+		fmt.Fprintf(b, "%s%s\n", label(name), l.paint(faint, string(shellCommand("release", []string{lock.ID.Key}, options...))))
 	}
-	if len(lock.Owners) > 0 && p.settings.nodesFrom == "--node" {
-		fmt.Fprintf(b, "%s%s\n", label(""), l.paint(faint, "with the same --node options"))
+	if named > 0 && p.settings.nodesFrom == "--node" {
+		fmt.Fprintf(b, "%s%s\n", label(""), l.paint(faint, "with the same --node options, before the key"))
 	}
 }
 
@@ -210,7 +223,7 @@ func (l look) verdict(lock inspect.Lock) text.Safe {
 	case inspect.Partial:
 		words += fmt.Sprintf("%d of %s store this token, %d needed, so nobody holds it", v.Agree, count(v.Of, "node"), v.Need)
 	case inspect.Unknown:
-		words += fmt.Sprintf("%d of %s store a token, %d needed, and %d did not answer", v.Agree, count(v.Of, "node"), v.Need, v.Unreachable)
+		words += unknownWords(lock)
 	default:
 		words += "no node has it"
 	}
@@ -218,6 +231,20 @@ func (l look) verdict(lock inspect.Lock) text.Safe {
 		words += fmt.Sprintf(" (%d did not answer)", v.Unreachable)
 	}
 	return text.Clean(words)
+}
+
+// unknownWords says what keeps a lock from being judged.
+func unknownWords(lock inspect.Lock) string {
+	v := lock.Votes
+	silent := fmt.Sprintf("%d needed, and %d did not answer", v.Need, v.Unreachable)
+	switch {
+	case lock.Contested() && v.Unreachable > 0:
+		return fmt.Sprintf("%d tokens on %s, the first on %d, %s", len(lock.Owners), count(v.Of, "node"), v.Agree, silent)
+	case v.Unreachable > 0:
+		return fmt.Sprintf("%d of %s store a token, %s", v.Agree, count(v.Of, "node"), silent)
+	default:
+		return fmt.Sprintf("what is under the key is not a token on a quorum of %s, and cannot be compared", count(v.Of, "node"))
+	}
 }
 
 func (l look) ownerLine(o inspect.Owner, now time.Time) text.Safe {

@@ -36,34 +36,13 @@ type guarded struct {
 }
 
 func (g *guarded) Look(ctx context.Context) (inspect.Snapshot, error) {
-	s, err := untilDone(ctx, func() (inspect.Snapshot, error) { return g.inspector.Look(ctx) })
+	s, err := g.inspector.Look(ctx)
 	return g.seen("look", s, err), err
 }
 
 func (g *guarded) Get(ctx context.Context, keys ...string) (inspect.Snapshot, error) {
-	s, err := untilDone(ctx, func() (inspect.Snapshot, error) { return g.inspector.Get(ctx, keys...) })
+	s, err := g.inspector.Get(ctx, keys...)
 	return g.seen("get", s, err), err
-}
-
-// untilDone ends with ctx even while a node hangs: a client that waits for a
-// reply minds the deadline of its context and not its cancellation. What it
-// leaves behind ends when the nodes are closed.
-func untilDone(ctx context.Context, ask func() (inspect.Snapshot, error)) (inspect.Snapshot, error) {
-	type answer struct {
-		snapshot inspect.Snapshot
-		err      error
-	}
-	got := make(chan answer, 1)
-	go func() {
-		s, err := ask()
-		got <- answer{s, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return inspect.Snapshot{}, ctx.Err()
-	case a := <-got:
-		return a.snapshot, a.err
-	}
 }
 
 func (g *guarded) Watch(ctx context.Context, emit func(inspect.Snapshot)) error {

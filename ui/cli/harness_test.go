@@ -46,7 +46,12 @@ func (inv invocation) run(t *testing.T) ending {
 	if inv.stdout != nil {
 		stdout = inv.stdout
 	}
-	p := newProgram(inv.env, stdin, stdout, &errs)
+	env := inv.env
+	if inv.outTTY {
+		// A terminal comes with a name; a test that gives one prevails.
+		env = append([]string{"TERM=xterm"}, env...)
+	}
+	p := newProgram(env, stdin, stdout, &errs)
 	p.now = func() time.Time { return fixedNow }
 	p.identity = func() identity { return identity{name: "alice@bastion", sudo: ""} }
 	p.terminal = func(stream any) (int, bool) {

@@ -220,7 +220,7 @@ func newLock(l inspect.Lock, now time.Time) jsonLock {
 		out.HeldMS, out.HeldIsMinimum = &ms, &minimum
 	}
 	for _, c := range l.Copies {
-		n := jsonLockNode{Node: c.Node, State: string(c.Answer)}
+		n := jsonLockNode{Node: c.Node, State: answerName(c.Answer)}
 		if c.HasToken {
 			token, b64 := bytesForJSON(c.Token)
 			n.Token, n.TokenB64 = &token, b64
@@ -303,4 +303,13 @@ func escapeUnprintable(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// answerName is a node's answer in the words of the JSON output, which has none
+// for a node that was about to be asked: it gave no answer.
+func answerName(a inspect.Answer) string {
+	if a == inspect.AnswerPending {
+		a = inspect.AnswerUnreachable
+	}
+	return string(a)
 }

@@ -180,7 +180,7 @@ func planOne(l inspect.Lock, now time.Time, o releaseOptions) item {
 		}
 	case o.hasToken:
 		it.token = o.token
-	case l.State == inspect.Split:
+	case l.State == inspect.Split, l.Contested():
 		it.outcome, it.code = notReleased, exitNotThere
 		it.detail = "it is split between " + count(len(l.Owners), "token") + "; say which with --token (see dlock get)"
 		return it
@@ -222,7 +222,7 @@ func planRefusal(l inspect.Lock, token string, err error) (outcome, detail strin
 // form. Without a token the only owner is meant.
 func wanted(l inspect.Lock, o releaseOptions) (inspect.Owner, bool) {
 	if !o.hasToken {
-		if l.State == inspect.Split {
+		if l.State == inspect.Split || l.Contested() {
 			return inspect.Owner{}, false
 		}
 		return l.Holder()
@@ -260,7 +260,10 @@ func unmet(l inspect.Lock, owner inspect.Owner, now time.Time, o releaseOptions)
 	}
 	if o.ifHeldFor > 0 {
 		held, known := heldAtLeast(l, now)
+		first, _ := l.Holder()
 		switch {
+		case first.Token != owner.Token:
+			return "what is known of how long it is held concerns another token"
 		case !known:
 			return "there is no evidence of how long it is held"
 		case held < o.ifHeldFor:

@@ -146,5 +146,12 @@ func (s *settings) open(readOnly bool) ([]*node.Node, error) {
 	if err != nil {
 		return nil, usage("%s: %s", s.nodesFrom, err)
 	}
+	for i, n := range nodes {
+		if n.Topology() != node.Single {
+			// The lock core speaks them; looking at them is not built yet.
+			node.CloseAll(nodes)
+			return nil, usage("%s: node %d: redis+%s:// cannot be inspected by this version of dlock; use redis://, rediss:// or unix://", s.nodesFrom, i+1, n.Topology())
+		}
+	}
 	return nodes, nil
 }

@@ -51,13 +51,14 @@ func stateText(l inspect.Lock) text.Safe {
 const ownerCells = 24
 
 // ownerText names the holder; where the stored value does not tell a name it
-// is the value itself. A split lock has several.
+// is the value itself. A split lock has several, and so has one that may still
+// turn out to be held by one of them.
 func (l look) ownerText(lock inspect.Lock) text.Safe {
 	if len(lock.Owners) == 0 {
 		return unknownText
 	}
 	owners := lock.Owners
-	if lock.State != inspect.Split {
+	if lock.State != inspect.Split && !lock.Contested() {
 		owners = owners[:1]
 	}
 	names := make([]text.Safe, 0, len(owners))

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"runtime"
 
 	"golang.org/x/term"
 )
@@ -21,6 +22,19 @@ func realTerminal(stream any) (int, bool) {
 		return 0, true
 	}
 	return width, true
+}
+
+// needCursor refuses to start a live view on a terminal that, as TERM tells it,
+// cannot move its cursor. Windows sets no TERM and needs none.
+func (p *program) needCursor() error {
+	name, _ := p.env.get("TERM")
+	switch {
+	case name == "dumb":
+		return usage("TERM=dumb says that this terminal cannot show a live view; use dlock ls for a list")
+	case name == "" && runtime.GOOS != "windows":
+		return usage("TERM is not set, so nothing is known about this terminal; use dlock ls for a list, or set TERM")
+	}
+	return nil
 }
 
 // look decides how output to a stream is drawn.

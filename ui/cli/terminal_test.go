@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -53,5 +54,25 @@ func TestRealTerminal(t *testing.T) {
 	}
 	if widest > 57 || widest < 50 {
 		t.Errorf("the widest line has %d cells on a terminal of 57", widest)
+	}
+}
+
+// A live view is refused where the cursor cannot be moved.
+func TestNeedCursor(t *testing.T) {
+	for env, want := range map[string]int{"TERM=xterm": exitOK, "TERM=linux": exitOK, "TERM=dumb": exitUsage, "TERM=": exitUsage, "LANG=C": exitUsage} {
+		if want != exitOK && !strings.Contains(env, "dumb") && runtime.GOOS == "windows" {
+			continue
+		}
+		err := newProgram([]string{env}, nil, io.Discard, io.Discard).needCursor()
+		if want == exitOK {
+			if err != nil {
+				t.Errorf("%s: %v", env, err)
+			}
+			continue
+		}
+		var exit *exitError
+		if !errors.As(err, &exit) || exit.code != want || !strings.Contains(err.Error(), "dlock ls") {
+			t.Errorf("%s: %v", env, err)
+		}
 	}
 }

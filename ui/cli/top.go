@@ -64,7 +64,7 @@ func (p *program) needTerminal(instead string) error {
 	if _, ok := p.terminal(p.stdin); !ok {
 		return usage("stdin is not a terminal; %s", instead)
 	}
-	return nil
+	return p.needCursor()
 }
 
 // screen is what every live view has in common.

@@ -50,16 +50,10 @@ func (a *App) onKey(k key) cmd {
 		return nil
 	}
 	if a.move(act) {
-		for range min(k.repeat, maxRepeat) - 1 {
-			a.move(act)
-		}
 		return nil
 	}
 	return a.do(act)
 }
-
-// maxRepeat bounds how far one piece of input moves.
-const maxRepeat = 200
 
 func (a *App) onHelpKey(act action, ok bool) cmd {
 	switch {
@@ -67,7 +61,7 @@ func (a *App) onHelpKey(act action, ok bool) cmd {
 	case act == actHelp, act == actBack, act == actQuit:
 		a.help = nil
 	case act == actSuspend:
-		return suspend
+		return a.world.suspend()
 	case act == actRedraw:
 		return redraw
 	default:
@@ -105,6 +99,9 @@ func (a *App) blocked(act action) text.Safe {
 		if l.State == inspect.Expired {
 			return "this lock is gone already"
 		}
+		return foreignText(&l)
+	case actReleaseHint:
+		return a.blocked(actRelease)
 	case actOpen:
 		if a.view == viewEvents {
 			e, ok := a.events.selected(&a.shown)
@@ -235,6 +232,7 @@ func (a *App) do(act action) cmd {
 		a.locks.by = (a.locks.by + 1) % orders
 		a.locks.reverse = false
 		a.fillLocks(true)
+		a.locks.list.navigate(actTop)
 	case actReverse:
 		a.locks.reverse = !a.locks.reverse
 		a.fillLocks(true)
@@ -259,7 +257,7 @@ func (a *App) do(act action) cmd {
 	case actRedraw:
 		return redraw
 	case actSuspend:
-		return suspend
+		return a.world.suspend()
 	case actCopy:
 		return a.copyName()
 	case actCopyCLI:

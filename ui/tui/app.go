@@ -102,6 +102,13 @@ func (a *App) update(msg tea.Msg) cmd {
 	case keyPressedMsg:
 		a.at(msg.key.at)
 		return a.onKey(msg.key)
+	case keysPressedMsg:
+		var cmds []cmd
+		for _, k := range msg.keys {
+			a.at(k.at)
+			cmds = append(cmds, a.onKey(k))
+		}
+		return tea.Batch(cmds...)
 	case wheelMsg:
 		a.at(msg.at)
 		return a.onWheel(msg.rows)
@@ -145,8 +152,20 @@ func (a *App) update(msg tea.Msg) cmd {
 	case noticedMsg:
 		a.at(msg.at)
 		a.say(msg.notice)
-	case resumedMsg:
+	case suspendAskedMsg:
+		// Until the program goes on the clock stands at this moment.
 		a.at(msg.at)
+		return a.world.suspend()
+	case continuedMsg:
+		return a.world.repaint()
+	case resumedMsg:
+		gap := msg.at.Sub(a.now)
+		a.at(msg.at)
+		if msg.err != nil {
+			a.say(notice{text: cleanText(msg.err.Error()), bad: true})
+		} else {
+			a.say(notice{text: "was stopped for " + intervalText(max(gap.Round(time.Second), time.Second)) + "; what happened meanwhile was not seen", bad: true})
+		}
 		cmds := []cmd{tea.ClearScreen, a.world.refresh()}
 		if a.release != nil {
 			cmds = append(cmds, a.perform(a.release.onTick(a.now)))
@@ -272,7 +291,11 @@ func (a *App) View() (screen string) {
 			screen = ""
 		}
 	}()
-	return strings.Join(a.lines(), "\n")
+	screen = strings.Join(a.lines(), "\n")
+	if a.kit.g.ascii {
+		screen = strings.ReplaceAll(screen, string(ellipsis), string(a.kit.ellipsis()))
+	}
+	return screen
 }
 
 func (a *App) lines() []string {

@@ -405,26 +405,26 @@ func TestEventsFollowUntilScrolled(t *testing.T) {
 func TestTroubleKeys(t *testing.T) {
 	s := loaded(t, 120, 36, Config{})
 	s.press("n", "n", "n", "n", "n", "n")
-	if l, _ := s.app.locks.selected(&s.app.shown); l.State != inspect.Unknown {
+	if l, _ := s.app.locks.selected(&s.app.shown); !l.Has(inspect.Leftover) {
 		t.Fatalf("stopped at %s", l.State)
 	}
 	s.press("N")
-	if l, _ := s.app.locks.selected(&s.app.shown); l.State != inspect.Partial {
+	if l, _ := s.app.locks.selected(&s.app.shown); l.State != inspect.Unknown {
 		t.Fatalf("went back to %s", l.State)
 	}
 }
 
 func TestIntervalSteps(t *testing.T) {
 	s := loaded(t, 120, 36, Config{})
-	s.press("+")
+	s.press("-")
 	if s.source.interval != 5*time.Second {
-		t.Fatalf("+ leads to %v", s.source.interval)
-	}
-	s.press("-", "-")
-	if s.source.interval != time.Second {
 		t.Fatalf("- leads to %v", s.source.interval)
 	}
-	s.press("-", "-", "-")
+	s.press("+", "+")
+	if s.source.interval != time.Second {
+		t.Fatalf("+ leads to %v", s.source.interval)
+	}
+	s.press("+", "+", "+")
 	if s.source.interval != 500*time.Millisecond {
 		t.Fatalf("the floor is %v", s.source.interval)
 	}

@@ -35,6 +35,8 @@ type world struct {
 	pulse func(gen int, after time.Duration) cmd
 	// crashed takes a panic of a command's goroutine.
 	crashed func(any)
+	// stop stops the process and returns when it goes on.
+	stop func() error
 	// running counts releases that are on their way.
 	running *tracker
 }
@@ -67,6 +69,12 @@ func (w *world) pollLab() cmd {
 func (w *world) refresh() cmd {
 	return w.guarded(func() tea.Msg { w.source.Refresh(); return nil })
 }
+
+// suspend gives the terminal back and stops the program until it is continued.
+func (w *world) suspend() cmd { return away(w.stop, w.now) }
+
+// repaint sets the terminal up again, whatever it has been through.
+func (w *world) repaint() cmd { return away(func() error { return nil }, w.now) }
 
 func (w *world) setInterval(d time.Duration) cmd {
 	return w.guarded(func() tea.Msg { w.source.SetInterval(d); return nil })
@@ -186,9 +194,8 @@ func (t *tracker) wait(limit time.Duration) {
 
 // Commands of the framework itself, by our names.
 var (
-	quit    cmd = tea.Quit
-	suspend cmd = tea.Suspend
-	redraw  cmd = tea.ClearScreen
+	quit   cmd = tea.Quit
+	redraw cmd = tea.ClearScreen
 )
 
 func setMouse(on bool) cmd {

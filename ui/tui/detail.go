@@ -87,6 +87,9 @@ func (v *detailView) content(sc *scene, w, h int) []string {
 
 	// What it is, in one line.
 	b := sc.stateBadge(l.State)
+	if l.State == inspect.Expired {
+		b = sc.rowBadge(&l)
+	}
 	first := newLine(w).add(sc.dim, sc.g.fit.Fit("STATE", labelWidth)).add(b.style, b.glyph+" "+b.word)
 	for _, f := range flagOrder {
 		if l.Has(f) && l.State != inspect.Expired {
@@ -156,8 +159,8 @@ func (v *detailView) content(sc *scene, w, h int) []string {
 			if i == 0 {
 				label = "EVENTS"
 			}
-			ln := newLine(w).add(sc.dim, sc.g.fit.Fit(label, labelWidth)+clock(e.At, true)+" ")
-			ln.add(sc.eventStyle(e.Kind), sc.g.fit.Fit(eventWord(e.Kind), 12))
+			ln := newLine(w).add(sc.dim, sc.g.fit.Fit(label, labelWidth)+clock(e.At, sc.fineEvents())+" ")
+			ln.add(sc.eventStyle(e.Kind), sc.g.fit.Fit(eventWord(&e), 12))
 			node := text.Safe("")
 			if e.Node != "" {
 				node = text.CleanMax(e.Node, 24) + "  "
@@ -183,6 +186,8 @@ func heldSentence(k *kit, l inspect.Lock, now time.Time) text.Safe {
 	switch {
 	case l.HeldSince.IsZero():
 		return "not known since when"
+	case l.HeldIsMinimum && now.Sub(l.HeldSince) < time.Second:
+		return "first seen just now"
 	case l.HeldIsMinimum:
 		return "for at least " + coarse(now, l.HeldSince)
 	default:
@@ -229,7 +234,7 @@ func (sc *scene) quorumStrip(l *inspect.Lock, w, boxW, gap int, boxed bool) []st
 		c := &l.Copies[i]
 		x := i * (boxW + gap)
 		st := sc.answerStyle(c.Answer)
-		what, when := copyWords(sc, c)
+		what, when := copyWords(sc, l, c)
 		if c.Answer == inspect.AnswerUnreachable {
 			what = "SILENT"
 			if !c.SampledAt.IsZero() && when == "-" {
@@ -351,10 +356,10 @@ func (sc *scene) copiesTable(l *inspect.Lock, w int) []string {
 			ttl = ttlText(c.Expiry, sc.now)
 			token = "not read"
 			if c.HasToken {
-				token = shortToken(sc.kit, c.Token)
+				token = sc.shortOf(l, c.Token)
 			}
 		} else if c.Token != "" {
-			token = "was " + tinyToken(c.Token)
+			token = "was " + sc.tinyOf(l, c.Token)
 		}
 		ln.add(sc.plain, sc.g.fit.Fit(token, tokW)+" "+text.FitRight(ttl, 6))
 		if wide {
@@ -390,7 +395,7 @@ func (sc *scene) ownersTable(l *inspect.Lock, w int) []string {
 		if o.Name != "" {
 			name = cleanKey(o.Name)
 		}
-		ln.add(sc.strong, sc.g.fit.Truncate(name, 40)).add(sc.plain, "  token "+shortToken(sc.kit, o.Token))
+		ln.add(sc.strong, sc.g.fit.Truncate(name, 40)).add(sc.plain, "  token "+sc.shortOf(l, o.Token))
 		ln.add(sc.plain, "  "+where(l, o))
 		if o.Count > 1 {
 			ln.add(sc.plain, "  entered "+itoa(o.Count)+" times")
@@ -398,7 +403,7 @@ func (sc *scene) ownersTable(l *inspect.Lock, w int) []string {
 		if !o.Since.IsZero() {
 			ln.add(sc.dim, "  asked "+coarse(sc.now, o.Since)+" ago")
 		}
-		if l.State == inspect.Split || i > 0 {
+		if contested(l) || i > 0 {
 			ln.add(sc.dim, "  ends "+ttlText(o.Expiry, sc.now))
 		}
 		out = append(out, ln.String())

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"time"
+
 	"dlock/inspect"
 	"dlock/ui/text"
 )
@@ -59,9 +61,9 @@ func (v *eventsView) selected(s *inspect.Snapshot) (inspect.Event, bool) {
 func (v *eventsView) view(sc *scene) []string {
 	h, w := sc.lay.body(), sc.lay.inner()
 	wide := w >= 94
-	timeW, keyW, nodeW := 8, max(16, w*3/10), 4
+	timeW, keyW, nodeW := text.Width(clock(time.Unix(0, 0), sc.fineEvents())), max(16, w*3/10), 4
 	if wide {
-		timeW, keyW, nodeW = 10, max(24, w*32/100), 5
+		keyW, nodeW = max(24, w*32/100), 5
 	}
 	var content []string
 	head := newLine(w).add(sc.dim, "  "+text.Fit("TIME", timeW)+" "+text.Fit("EVENT", 11)+" "+text.Fit("LOCK", keyW)+" "+text.Fit("NODE", nodeW)+" OWNER, DETAIL")
@@ -76,8 +78,8 @@ func (v *eventsView) view(sc *scene) []string {
 		} else {
 			ln.add(sc.plain, "  ")
 		}
-		ln.add(sc.dim, sc.g.fit.Fit(clock(e.At, wide), timeW)+" ")
-		ln.add(sc.eventStyle(e.Kind), sc.g.fit.Fit(eventWord(e.Kind), 11)).add(sc.plain, " ")
+		ln.add(sc.dim, sc.g.fit.Fit(clock(e.At, sc.fineEvents()), timeW)+" ")
+		ln.add(sc.eventStyle(e.Kind), sc.g.fit.Fit(eventWord(e), 11)).add(sc.plain, " ")
 		key := text.Safe("-")
 		if e.Key != "" {
 			key = keyText(e.Key)
@@ -94,7 +96,7 @@ func (v *eventsView) view(sc *scene) []string {
 	if len(v.shown) == 0 {
 		s := text.Safe("Nothing has happened since dlock began to watch.")
 		if v.only.Key != "" || !v.filter.empty() {
-			s = "No event passes the filter. esc clears it."
+			s = join(": ", "No event passes the filter", v.filter.unknown(target(sc).Nodes)) + ". esc clears it."
 		}
 		content = append(content, newLine(w).String(), newLine(w).add(sc.dim, "  "+s).String())
 	}
@@ -122,8 +124,25 @@ func (v *eventsView) view(sc *scene) []string {
 	return append([]string{sc.rule(w, title, remark)}, fill(content, w, h-1)...)
 }
 
-// eventWord is a kind in at most eleven cells.
-func eventWord(k inspect.EventKind) text.Safe { return cleanText(string(k)) }
+// fineEvents reports whether tenths of a second say anything about when
+// something happened: a look tells no more than that it was since the last.
+func (sc *scene) fineEvents() bool {
+	return sc.loaded && sc.snap.Interval > 0 && sc.snap.Interval < time.Second
+}
+
+// takenAgain reports whether a lock went from one token to another of the same
+// owner.
+func takenAgain(e *inspect.Event) bool {
+	return e.Kind == inspect.HandedOver && e.Owner != "" && e.Text == "from "+e.Owner
+}
+
+// eventWord is what happened in at most eleven cells.
+func eventWord(e *inspect.Event) text.Safe {
+	if takenAgain(e) {
+		return "taken again"
+	}
+	return cleanText(string(e.Kind))
+}
 
 // notable reports whether a kind is worth a second line in a small list.
 func notable(k inspect.EventKind) bool {
@@ -165,6 +184,8 @@ func eventText(e *inspect.Event) text.Safe { return cleanText(e.Text) }
 func eventDetail(k *kit, e *inspect.Event) text.Safe {
 	var who text.Safe
 	switch {
+	case takenAgain(e):
+		return "by " + cleanKey(e.Owner)
 	case e.Owner != "":
 		who = cleanKey(e.Owner)
 	case e.Token != "":

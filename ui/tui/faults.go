@@ -79,9 +79,9 @@ func (m *faultMenu) view(sc *scene, below []string) []string {
 	switch m.op {
 	case "":
 		title = "Break a node"
-		row("k", "kill it, or bring it back with its data")
+		row("k", "kill it, or bring a killed one back with its data")
 		row("w", "restart it empty: it forgets every lock")
-		row("p", "freeze it, or let it go on")
+		row("p", "freeze it, or let a frozen one go on")
 	case "k":
 		title = "Kill or bring back which node?"
 	case "w":
@@ -94,7 +94,7 @@ func (m *faultMenu) view(sc *scene, below []string) []string {
 			if i == 9 {
 				break
 			}
-			row(itoa(i+1), text.CleanMax(n.Name, 24)+"  is "+labWord(n.State))
+			row(itoa(i+1), text.CleanMax(n.Name, 24)+"  is "+labWord(n.State)+": "+m.does(n.State))
 		}
 	}
 	box := sc.pane(w+4, len(p.lines)+2, title, "esc closes", p.lines)
@@ -108,6 +108,26 @@ func (m *faultMenu) view(sc *scene, below []string) []string {
 		}
 	}
 	return out
+}
+
+// does says what choosing a node in a state leads to.
+func (m *faultMenu) does(s lab.State) text.Safe {
+	switch {
+	case m.op == "w":
+		return "start it again empty"
+	case m.op == "k" && s == lab.Down:
+		return "bring it back with its data"
+	case m.op == "k" && s == lab.Paused:
+		return "kill it (p lets it go on)"
+	case m.op == "k":
+		return "kill it"
+	case s == lab.Down:
+		return "nothing to freeze"
+	case s == lab.Paused:
+		return "let it go on"
+	default:
+		return "freeze it"
+	}
 }
 
 func labWord(s lab.State) text.Safe {

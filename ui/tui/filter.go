@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"dlock/inspect"
+	"dlock/ui/text"
 )
 
 // filter is what the filter line means: every term must hold. It is cheap
@@ -47,6 +49,39 @@ func parseFilter(s string) filter {
 	return f
 }
 
+// unknown says which operand there is nothing of, such as a state that no lock
+// can be in; "" if all are known.
+func (f filter) unknown(nodes []inspect.NodeStatus) text.Safe {
+	for _, t := range f.terms {
+		var known []string
+		switch t.field {
+		case "state":
+			known = slices.Concat(stateWords, flagWords, kindWords)
+		case "flag":
+			known = slices.Concat(flagWords, kindWords)
+		case "node":
+			if slices.ContainsFunc(nodes, func(n inspect.NodeStatus) bool { return equalFold(n.Name, t.value) }) {
+				continue
+			}
+			return "no such node: " + cleanText(t.value)
+		default:
+			continue
+		}
+		if !slices.ContainsFunc(known, func(word string) bool { return containsFold(word, t.value) }) {
+			return text.Clean("no such "+t.field+": ") + cleanText(t.value)
+		}
+	}
+	return ""
+}
+
+// The words that state: and flag: look for, of locks and of events.
+var (
+	stateWords = []string{string(inspect.Held), string(inspect.Split), string(inspect.Partial), string(inspect.Unknown), string(inspect.Expired)}
+	flagWords  = []string{string(inspect.NoExpiry), string(inspect.Stuck), string(inspect.Expiring), string(inspect.Degraded), string(inspect.Leftover)}
+	kindWords  = []string{string(inspect.Taken), string(inspect.Renewed), string(inspect.Released), string(inspect.Ended), string(inspect.HandedOver), string(inspect.LostNode),
+		string(inspect.GainedNode), string(inspect.WentSplit), string(inspect.WentNoTTL), string(inspect.NodeWentUp), string(inspect.NodeFell), string(inspect.Operator), string(inspect.Gap)}
+)
+
 func (f filter) empty() bool { return len(f.terms) == 0 }
 
 // lock reports whether a lock passes.
@@ -62,7 +97,7 @@ func (f filter) lock(l *inspect.Lock) bool {
 func (t filterTerm) lock(l *inspect.Lock) bool {
 	switch t.field {
 	case "state":
-		return containsFold(string(l.State), t.value) || l.State != inspect.Expired && hasFlag(l, t.value)
+		return containsFold(string(l.State), t.value) || l.State == inspect.Expired && containsFold(string(inspect.Released), t.value) || l.State != inspect.Expired && hasFlag(l, t.value)
 	case "flag":
 		return hasFlag(l, t.value)
 	case "lib":

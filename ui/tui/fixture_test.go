@@ -278,7 +278,7 @@ func newScreen(t testing.TB, w, h int, l look, c Config) *screen {
 	}
 	s := &screen{t: t, now: t0, source: &fakeSource{snap: incident(), emit: make(chan inspect.Snapshot)}}
 	world := &world{ctx: context.Background(), source: s.source, lab: c.Lab, audit: c.Audit, out: discard{}, now: func() time.Time { return s.now }, pulse: func(int, time.Duration) cmd { return nil },
-		crashed: func(v any) { t.Errorf("crashed: %v", v) }, running: newTracker()}
+		crashed: func(v any) { t.Errorf("crashed: %v", v) }, running: newTracker(), stop: func() error { return nil }}
 	s.app = newApp(c, k, world, ago(5*time.Minute))
 	s.resize(w, h)
 	return s

@@ -52,11 +52,6 @@ func shortToken(k *kit, token string) text.Safe {
 	return text.Clean(firstRunes(token, 4)) + k.g.fit.Truncate("……", 1) + text.Clean(lastRunes(token, 4))
 }
 
-// tinyToken is a token's first four characters: enough to tell two apart.
-func tinyToken(token string) text.Safe {
-	return text.Clean(firstRunes(unique(token), 4))
-}
-
 func firstRunes(s string, n int) string {
 	end := 0
 	for i := 0; i < n && end < len(s); i++ {
@@ -93,7 +88,7 @@ func onNodes(o inspect.Owner) text.Safe {
 	if len(o.Votes) == 0 {
 		return "on no node that answers"
 	}
-	return "on " + names(o.Votes)
+	return "on " + listed(o.Votes)
 }
 
 // ownersText is everybody who claims the lock, for one cell.
@@ -107,7 +102,7 @@ func ownersText(k *kit, l inspect.Lock) text.Safe {
 	case 1:
 		return ownerText(k, l.Owners[0])
 	}
-	if l.State != inspect.Split {
+	if !contested(&l) {
 		return ownerText(k, l.Owners[0])
 	}
 	parts := make([]text.Safe, 0, len(l.Owners))
@@ -198,7 +193,7 @@ func heldFor(k *kit, l inspect.Lock, now time.Time) text.Safe {
 		return "?"
 	}
 	s := coarse(now, l.HeldSince)
-	if l.HeldIsMinimum {
+	if l.HeldIsMinimum && now.Sub(l.HeldSince) >= time.Second {
 		return k.g.atLeast + s
 	}
 	return s
@@ -322,6 +317,39 @@ func (k *kit) badge(l *inspect.Lock) badge {
 		}
 	}
 	return k.stateBadge(l.State)
+}
+
+// rowBadge is badge, with how it ended for a lock that is gone.
+func (sc *scene) rowBadge(l *inspect.Lock) badge {
+	b := sc.badge(l)
+	if l.State == inspect.Expired && lastEnd(sc.snap, l) == inspect.Released {
+		b.word = "RELEASED"
+	}
+	return b
+}
+
+// lastEnd is how a lock that is gone was seen to end: Released or Ended. A
+// release by force is one as well.
+func lastEnd(s *inspect.Snapshot, l *inspect.Lock) inspect.EventKind {
+	for i := len(s.Events) - 1; i >= 0; i-- {
+		e := &s.Events[i]
+		if e.Key != l.ID.Key {
+			continue
+		}
+		switch e.Kind {
+		case inspect.Released, inspect.Operator:
+			return inspect.Released
+		case inspect.Ended:
+			return inspect.Ended
+		}
+	}
+	end, at := inspect.Ended, time.Time{}
+	for _, c := range l.Copies {
+		if (c.Change == inspect.Released || c.Change == inspect.Ended) && c.ChangedAt.After(at) {
+			end, at = c.Change, c.ChangedAt
+		}
+	}
+	return end
 }
 
 // clock is a time of day, with tenths of a second where there is room.

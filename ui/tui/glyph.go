@@ -38,7 +38,7 @@ func asciiGlyphs() glyphs {
 		this:  "#", other: "!", free: ".", silent: "x", unknown: "?",
 		split: "!", noExpiry: "8", stuck: "=", partial: "%", expiring: "v", leftover: "'", degraded: "-", held: "#", gone: ".",
 		cursor: ">", dash: "-", vert: "|", tl: "+", tr: "+", bl: "+", br: "+", stl: "+", str: "+", sbl: "+", sbr: "+",
-		caret: "_", arrow: ">", up: "up", down: "dn", atLeast: ">", dot: "-",
+		caret: "_", arrow: ">", up: "up", down: "dn", atLeast: ">=", dot: "-",
 		fit: text.Fitter{ASCII: true},
 	}
 }

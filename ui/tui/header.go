@@ -52,6 +52,9 @@ func target(sc *scene) inspect.Target {
 }
 
 func noQuorumTag(t inspect.Target) text.Safe {
+	if len(t.Nodes) == 1 && t.Nodes[0].State == inspect.NodeDenied {
+		return " REFUSED "
+	}
 	if len(t.Nodes) == 1 {
 		return " NO ANSWER "
 	}
@@ -153,19 +156,44 @@ func (sc *scene) countsLine() string {
 
 func (sc *scene) addScan(l *line, long bool) {
 	p := sc.snap.Scan
+	missing := sc.unlisted()
 	switch {
-	case !long && p.Passes > 0 && !p.Cut && sc.snap.Complete:
+	case !long && p.Passes > 0 && !p.Cut && !missing:
 	case !long:
 		l.add(sc.weak, "incomplete ")
 	case p.Passes == 0:
 		l.add(sc.strong, "first scan: "+text.Count(p.Keys)+" keys so far ")
 	case p.Cut:
 		l.add(sc.weak, "scan cut short at "+text.Count(p.Keys)+" keys ")
-	case !sc.snap.Complete:
+	case missing:
 		l.add(sc.weak, "incomplete: locks may exist that are not listed ")
+	case !sc.snap.Complete && len(sc.silentNodes()) > 0:
+		l.add(sc.dim, "leftovers on "+listed(sc.silentNodes())+" are not seen ")
 	default:
 		l.add(sc.dim, text.Count(p.Keys)+" keys match "+names(p.Match)+" ")
 	}
+}
+
+// unlisted reports whether locks may be held that no node tells of: whoever
+// holds one is known to a quorum, so a few silent nodes hide nothing but
+// leftovers. A cluster's nodes do not stand in for one another.
+func (sc *scene) unlisted() bool {
+	t := sc.snap.Target
+	if t.Topology == inspect.Cluster {
+		return !sc.snap.Complete
+	}
+	return t.Up() < t.Quorum
+}
+
+// silentNodes are the nodes whose locks are not known.
+func (sc *scene) silentNodes() []string {
+	var out []string
+	for _, n := range sc.snap.Target.Nodes {
+		if n.State != inspect.NodeUp && n.State != inspect.NodeReplica {
+			out = append(out, n.Name)
+		}
+	}
+	return out
 }
 
 // nodesLine names each node with its round trip, or how long it has been

@@ -12,11 +12,8 @@ import (
 type key struct {
 	name  string
 	typed string
-	// repeat is how often the key came in one piece, as it does on a slow
-	// line when it is held down; 0 is once.
-	repeat int
-	paste  bool
-	at     time.Time
+	paste bool
+	at    time.Time
 }
 
 // view is what fills the screen.
@@ -143,8 +140,8 @@ func newKeyMap(lab bool) keyMap {
 		{actReverse, []string{"S"}, viewLocks, groupShow, "turn the order round", "", 0},
 		{actPause, []string{" "}, allViews, groupShow, "freeze the screen", "pause", 32},
 		{actRefresh, []string{"r"}, allViews, groupShow, "read again now", "read now", 20},
-		{actSlower, []string{"+"}, allViews, groupShow, "look less often", "", 0},
-		{actFaster, []string{"-"}, allViews, groupShow, "look more often", "", 0},
+		{actFaster, []string{"+"}, allViews, groupShow, "look more often", "", 0},
+		{actSlower, []string{"-"}, allViews, groupShow, "look less often", "", 0},
 		{actZoom, []string{"z"}, allViews, groupShow, "full screen", "", 0},
 		{actMouse, []string{"%"}, allViews, groupShow, "mouse on or off", "", 0},
 		{actRedraw, []string{"ctrl+l"}, allViews, groupShow, "draw the screen anew", "", 0},

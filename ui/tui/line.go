@@ -31,7 +31,7 @@ func (l *line) add(st style, s text.Safe) *line {
 	}
 	w := text.Width(s)
 	if w > room {
-		s = prefix(s, room)
+		s = cut(s, room)
 		w = text.Width(s)
 	}
 	if l.over != nil {
@@ -42,6 +42,18 @@ func (l *line) add(st style, s text.Safe) *line {
 	l.used += w
 	return l
 }
+
+// cut is the head of s in at most room cells. Text that is lost leaves a mark;
+// blanks and rules do not.
+func cut(s text.Safe, room int) text.Safe {
+	head := prefix(s, room)
+	if strings.Trim(string(s[len(head):]), " ─-━") == "" {
+		return head
+	}
+	return prefix(s, room-1) + ellipsis
+}
+
+const ellipsis text.Safe = "…"
 
 // turn ends the open style, unless it is this one, and begins this one.
 func (l *line) turn(st style) {

@@ -155,6 +155,9 @@ func (s *scroller) navigate(a action) bool {
 	return true
 }
 
+// below is how many lines are out of sight below.
+func (s *scroller) below() int { return max(0, s.total-s.height-s.off) }
+
 // show cuts the visible lines out of all.
 func (s *scroller) show(lines []string) []string {
 	return lines[min(s.off, len(lines)):min(len(lines), s.off+s.height)]

@@ -51,7 +51,8 @@ func (v *locksView) selected(s *inspect.Snapshot) (inspect.Lock, bool) {
 // trouble moves to the next (d = 1) or previous (d = -1) lock in trouble.
 func (v *locksView) trouble(s *inspect.Snapshot, d int) bool {
 	for i := v.list.cur + d; i >= 0 && i < len(v.rows); i += d {
-		if s.Locks[v.rows[i]].Trouble() < 5 {
+		switch l := &s.Locks[v.rows[i]]; l.Trouble() {
+		case 0, 1, 2, 3, 4, 6: // all but what every lock goes through
 			v.list.move(i - v.list.cur)
 			return true
 		}
@@ -183,7 +184,7 @@ func columnsFor(w, nodes int) []column {
 }
 
 func drawState(sc *scene, ln *line, l *inspect.Lock, w int) {
-	b := sc.badge(l)
+	b := sc.rowBadge(l)
 	more := 0
 	if l.State == inspect.Held {
 		more = len(l.Flags) - 1
@@ -191,7 +192,14 @@ func drawState(sc *scene, ln *line, l *inspect.Lock, w int) {
 		more = len(l.Flags)
 	}
 	word := b.glyph + " " + b.word
-	ln.add(b.style, word)
+	if ln.over == &sc.cursor && (b.style == sc.alarm || b.style == sc.warn) {
+		// An alarm stays one under the cursor.
+		ln.over = nil
+		ln.add(b.style, word)
+		ln.over = &sc.cursor
+	} else {
+		ln.add(b.style, word)
+	}
 	used := text.Width(word)
 	if more > 0 && used+3 <= w {
 		ln.add(sc.dim, " +"+itoa(more))
@@ -285,15 +293,17 @@ func (v *locksView) emptiness(sc *scene, w int) []string {
 	case !sc.loaded:
 		lines = []text.Safe{"Asking the nodes for their locks."}
 	case !v.filter.empty():
-		lines = []text.Safe{"No lock passes the filter.", "esc clears it; " + plural(len(sc.snap.Locks), "lock is", "locks are") + " there without it."}
+		lines = []text.Safe{join(": ", "No lock passes the filter", v.filter.unknown(target(sc).Nodes)) + ".", "esc clears it; " + plural(len(sc.snap.Locks), "lock is", "locks are") + " there without it."}
+	case sc.snap.Target.Up() < sc.snap.Target.Quorum && refusalText(sc.snap.Target) != "":
+		lines = []text.Safe{refusalText(sc.snap.Target) + ".", "Until then nothing is known about any lock. 2 shows each node with its error; r tries again now."}
 	case sc.snap.Target.Up() == 0:
 		lines = []text.Safe{"No node answers, so nothing is known about any lock.", "2 shows each node with its error and its next try; r tries again now."}
 	case sc.snap.Scan.Passes == 0:
 		lines = []text.Safe{"Looking for locks: " + text.Count(sc.snap.Scan.Keys) + " keys seen so far."}
 	default:
 		lines = []text.Safe{"No lock is held: no key matches " + names(sc.snap.Scan.Match) + "."}
-		if !sc.snap.Complete {
-			lines = append(lines, "Not every node answers, so there may be locks that are not listed.")
+		if sc.unlisted() || sc.snap.Scan.Cut {
+			lines = append(lines, "Not everything could be seen, so there may be locks that are not listed.")
 		}
 	}
 	out := []string{newLine(w).String()}
@@ -305,9 +315,33 @@ func (v *locksView) emptiness(sc *scene, w int) []string {
 	return out
 }
 
+// previewHeight is the preview's own height, and of the rows that the table
+// leaves free as many as it needs to say everything.
+func (v *locksView) previewHeight(sc *scene) int {
+	h := sc.lay.preview
+	free := sc.lay.tableHeight() - len(v.rows)
+	l, ok := v.selected(sc.snap)
+	if free <= 0 || !ok || sc.lay.header == 1 {
+		return h
+	}
+	if h == 0 && free < 3 {
+		return h
+	}
+	need := 2 + len(sc.previewText(&l))
+	if sc.lay.boxed {
+		w := sc.lay.w - 4
+		if sc.lay.events {
+			w = sc.lay.w*55/100 - 4
+		}
+		need = 2 + len(sc.preview(&l, w, h-2))
+	}
+	return max(h, min(h+free, need))
+}
+
 // view draws the table and, where there is room, what is known about the lock
 // under the cursor and the newest events.
 func (v *locksView) view(sc *scene) []string {
+	sc.lay.preview = v.previewHeight(sc)
 	out := v.table(sc, sc.lay.body()-sc.lay.preview)
 	if sc.lay.preview > 0 {
 		var l *inspect.Lock

@@ -11,8 +11,11 @@ import (
 // carries the moment it was made, so that nothing in App reads a clock, and
 // answers carry the number of their request.
 
-// keyPressedMsg is a key press.
+// keyPressedMsg is a key press, or a paste.
 type keyPressedMsg struct{ key key }
+
+// keysPressedMsg is several key presses that came in one piece, in order.
+type keysPressedMsg struct{ keys []key }
 
 // wheelMsg is a turn of the mouse wheel, in rows; clickMsg a press at a cell.
 type wheelMsg struct {
@@ -72,5 +75,16 @@ type noticedMsg struct {
 	at     time.Time
 }
 
-// resumedMsg says that the program was suspended and goes on.
-type resumedMsg struct{ at time.Time }
+// suspendAskedMsg says that a signal asks the program to stop.
+type suspendAskedMsg struct{ at time.Time }
+
+// continuedMsg says that the program was stopped without being asked and goes
+// on; others may have written to the terminal meanwhile.
+type continuedMsg struct{ at time.Time }
+
+// resumedMsg says that the terminal was given away and is ours again. err is
+// why the program did not stop, if it should have.
+type resumedMsg struct {
+	err error
+	at  time.Time
+}

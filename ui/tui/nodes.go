@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"dlock/inspect"
@@ -185,7 +186,7 @@ func nodeSentence(sc *scene, n *inspect.NodeStatus) text.Safe {
 		}
 		return s
 	case inspect.NodeDenied:
-		return name + " is there and refuses us: " + cleanText(n.Error)
+		return name + " is there and refuses us: " + cleanText(strings.TrimRight(n.Error, ". ")) + "; " + refusalAdvice
 	case inspect.NodePending:
 		return name + " has not been asked yet"
 	}

@@ -38,7 +38,7 @@ func (sc *scene) preview(l *inspect.Lock, w, h int) []string {
 		return nil
 	}
 	var out []string
-	b := sc.badge(l)
+	b := sc.rowBadge(l)
 	first := newLine(w).add(b.style, " "+b.word+" ").add(sc.plain, " ")
 	rest := wrap(explain(sc.kit, *l, sc.now), w-first.used)
 	if len(rest) > 0 {
@@ -62,7 +62,7 @@ func (sc *scene) preview(l *inspect.Lock, w, h int) []string {
 		}
 		ln := newLine(w).add(sc.dim, sc.g.fit.Fit(ownerLabel(l, i), 8)).add(sc.strong, ownerText(sc.kit, o))
 		if o.Name != "" {
-			ln.add(sc.dim, "  "+shortToken(sc.kit, o.Token))
+			ln.add(sc.dim, "  "+sc.shortOf(l, o.Token))
 		}
 		ln.add(sc.plain, "  "+where(l, o))
 		if i == 0 && !l.HeldSince.IsZero() {
@@ -112,7 +112,7 @@ func (sc *scene) copiesColumns(l *inspect.Lock, w, colW int) []string {
 		st := sc.answerStyle(cp.Answer)
 		x := i * colW
 		a.to(x).add(sc.plain, sc.g.fit.Truncate(text.CleanMax(cp.Node, 24), colW-3)+" ").add(st, sc.g.answer(cp.Answer))
-		second, third := copyWords(sc, cp)
+		second, third := copyWords(sc, l, cp)
 		b.to(x).add(st, sc.g.fit.Truncate(second, colW-1))
 		c.to(x).add(sc.dim, sc.g.fit.Truncate(third, colW-1))
 	}
@@ -120,12 +120,12 @@ func (sc *scene) copiesColumns(l *inspect.Lock, w, colW int) []string {
 }
 
 // copyWords is a copy in two short words: what the node has, and until when.
-func copyWords(sc *scene, c *inspect.Copy) (what, when text.Safe) {
+func copyWords(sc *scene, l *inspect.Lock, c *inspect.Copy) (what, when text.Safe) {
 	switch c.Answer {
 	case inspect.AnswerHeld, inspect.AnswerOther:
 		what = "a value"
 		if c.HasToken {
-			what = tinyToken(c.Token)
+			what = sc.tinyOf(l, c.Token)
 		} else if c.Type != "" {
 			what = cleanText(c.Type)
 		}
@@ -134,10 +134,12 @@ func copyWords(sc *scene, c *inspect.Copy) (what, when text.Safe) {
 		return "free", "-"
 	case inspect.AnswerDenied:
 		return "denied", "-"
+	case inspect.AnswerPending:
+		return "asking", "-"
 	default:
 		when = "-"
 		if c.Token != "" {
-			when = "was " + tinyToken(c.Token)
+			when = "was " + sc.tinyOf(l, c.Token)
 		}
 		return "silent", when
 	}
@@ -153,7 +155,7 @@ func (sc *scene) previewLines(l *inspect.Lock, h int) []string {
 	first := newLine(w).add(sc.plain, " ")
 	for i := range l.Copies {
 		c := &l.Copies[i]
-		what, when := copyWords(sc, c)
+		what, when := copyWords(sc, l, c)
 		if c.Answer == inspect.AnswerUnreachable && when != "-" {
 			what = when
 		}
@@ -164,17 +166,32 @@ func (sc *scene) previewLines(l *inspect.Lock, h int) []string {
 		st := sc.answerStyle(c.Answer)
 		first.add(sc.plain, piece).add(st, sc.g.answer(c.Answer)+" "+what).add(sc.plain, "  ")
 	}
-	second := newLine(w).add(sc.plain, " ")
+	out = append(out, first.String())
+	st := sc.dim
 	if len(l.Findings) > 0 {
-		second.add(sc.weak, sc.g.fit.Truncate(cleanText(l.Findings[0].Text)+" "+cleanText(l.Findings[0].Advice), w-2))
-	} else {
-		s := explain(sc.kit, *l, sc.now)
-		if l.State != inspect.Expired {
-			s += "; ends " + expiryShort(*l, sc)
-		}
-		second.add(sc.dim, sc.g.fit.Truncate(s, w-2))
+		st = sc.weak
 	}
-	return fill(append(out, first.String(), second.String()), w, h)
+	parts := sc.previewText(l)
+	for i, s := range parts {
+		if len(out) == h-1 && i < len(parts)-1 { // the last line there is
+			s = sc.g.fit.Truncate(s+" "+parts[i+1], w-2)
+		}
+		out = append(out, newLine(w).add(sc.plain, " ").add(st, s).String())
+	}
+	return fill(out, w, h)
+}
+
+// previewText is what a small screen says about a lock, in lines.
+func (sc *scene) previewText(l *inspect.Lock) []text.Safe {
+	w := sc.lay.w - 2
+	if len(l.Findings) > 0 {
+		return wrap(cleanText(l.Findings[0].Text)+" "+cleanText(l.Findings[0].Advice), w)
+	}
+	s := explain(sc.kit, *l, sc.now)
+	if l.State != inspect.Expired {
+		s += "; ends " + expiryShort(*l, sc)
+	}
+	return wrap(s, w)
 }
 
 // newestEvents lists what happened last, newest first, in two lines each
@@ -184,9 +201,12 @@ func (sc *scene) newestEvents(w, h int) []string {
 	events := sc.snap.Events
 	for i := len(events) - 1; i >= 0 && len(out) < h; i-- {
 		e := &events[i]
-		ln := newLine(w).add(sc.dim, clock(e.At, false)+" ").add(sc.eventStyle(e.Kind), sc.g.fit.Fit(eventWord(e.Kind), 11)).add(sc.plain, " ")
+		ln := newLine(w).add(sc.dim, clock(e.At, false)+" ").add(sc.eventStyle(e.Kind), sc.g.fit.Fit(eventWord(e), 11)).add(sc.plain, " ")
 		ln.add(sc.plain, sc.g.fit.TruncateMiddle(eventSubject(e), w-ln.used))
 		out = append(out, ln.String())
+		if e.Key == "" && e.Node == "" {
+			continue // its text is all there is to say
+		}
 		if detail := eventDetail(sc.kit, e); detail != "" && len(out) < h && h >= 8 && notable(e.Kind) {
 			out = append(out, newLine(w).to(9).add(sc.dim, sc.g.fit.Truncate(detail, w-9)).String())
 		}

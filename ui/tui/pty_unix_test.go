@@ -26,7 +26,9 @@ import (
 const childEnv = "DLOCK_TUI_CHILD"
 
 func TestMain(m *testing.M) {
-	if mode := os.Getenv(childEnv); mode != "" {
+	if mode := os.Getenv(childEnv); mode == "shell" {
+		os.Exit(shell())
+	} else if mode != "" {
 		os.Exit(child(mode))
 	}
 	os.Exit(m.Run())
@@ -160,6 +162,17 @@ func (u *terminalUnderTest) waitFor(s string) {
 	}
 }
 
+// waitForMore waits until the child has written anything.
+func (u *terminalUnderTest) waitForMore() {
+	u.t.Helper()
+	select {
+	case <-u.more:
+	case <-time.After(20 * time.Second):
+		out := u.output()
+		u.t.Fatalf("nothing more came; the end of what came is %q", out[max(0, len(out)-2000):])
+	}
+}
+
 // exit waits for the child's end and returns its code.
 func (u *terminalUnderTest) exit() int {
 	u.t.Helper()
@@ -233,7 +246,7 @@ func TestTheTerminalIsAskedNothing(t *testing.T) {
 }
 
 func TestSignalsRestoreTheTerminal(t *testing.T) {
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGABRT} {
 		u := startChild(t, "plain")
 		before := u.stateOfFresh()
 		u.waitFor("lock:orders:settle:eu-west")

@@ -104,9 +104,15 @@ type releaseDialog struct {
 	note     text.Safe // a remark on the last key
 
 	scroll scroller // of the facts, where they do not fit
+	// shown says that the facts have been drawn, and unread that some of
+	// them have not been on the screen yet; nothing arms before.
+	shown, unread bool
 
-	openedAt time.Time // when keys began to matter
-	lastKey  time.Time
+	openedAt time.Time // when this step came up
+	lastKey  time.Time // the last key that was ignored, or openedAt
+	// listening says that it has been quiet for long enough since then, so
+	// that every key counts.
+	listening bool
 
 	result   inspect.Result
 	auditErr text.Safe
@@ -117,8 +123,9 @@ type releaseDialog struct {
 
 // newRelease opens the dialog for a lock as it stands on the screen.
 func newRelease(l inspect.Lock, since, now time.Time) (*releaseDialog, effect) {
-	d := &releaseDialog{id: l.ID, history: l, lock: l, since: since, openedAt: now, lastKey: now}
-	if o, ok := l.Holder(); ok && l.State != inspect.Split {
+	d := &releaseDialog{id: l.ID, history: l, lock: l, since: since}
+	d.startQuiet(now)
+	if o, ok := l.Holder(); ok && !contested(&l) {
 		d.seen = o.Token
 	}
 	return d, d.read(now)
@@ -168,8 +175,9 @@ func (d *releaseDialog) onRead(id int, s inspect.Snapshot, err error, now time.T
 		return effect{}
 	}
 	d.lock, d.readAt = l, now
-	if first && l.State == inspect.Split {
-		d.step, d.choice, d.openedAt, d.lastKey = releaseChoosing, 0, now, now
+	if first && contested(&l) {
+		d.step, d.choice = releaseChoosing, 0
+		d.startQuiet(now)
 		return effect{}
 	}
 	if d.step == releaseChoosing {
@@ -217,11 +225,15 @@ func (d *releaseDialog) judge(s inspect.Snapshot, err error) (l inspect.Lock, pr
 	l = s.Locks[i]
 	holder, ok := l.Holder()
 	switch {
-	case !ok && l.State == inspect.Unknown:
+	case !ok && l.State == inspect.Unknown && !stored(&l):
 		return l, "no node that answers stores it, and the silent ones cannot be asked", true
 	case !ok:
-		return l, "its value cannot be read, so it cannot be compared: nothing is deleted unseen", true
-	case d.step == releaseChoosing, d.step == releaseReading && l.State == inspect.Split:
+		_, err := inspect.PlanRelease(l, "")
+		if err == nil {
+			err = inspect.ErrCannotRelease{Reason: "no node tells who holds it"}
+		}
+		return l, reason(err), true
+	case d.step == releaseChoosing, d.step == releaseReading && contested(&l):
 		return l, "", false
 	case d.step == releaseReading && d.seen == "":
 		// The screen showed no owner, or several; the fresh read shows one,
@@ -240,10 +252,28 @@ func (d *releaseDialog) judge(s inspect.Snapshot, err error) (l inspect.Lock, pr
 		return l, "", false
 	case holder.Token != want:
 		return l, "the owner changed since you pressed the key: it is now " + cleanKey(firstOf(holder.Name, holder.Token)), true
-	case l.State == inspect.Split:
-		return l, "a second owner has appeared: the lock is split by now", true
+	case contested(&l):
+		return l, "a second owner has appeared: which of them holds it is not settled", true
 	}
 	return l, "", false
+}
+
+// contested reports whether several tokens may be the holder's.
+func contested(l *inspect.Lock) bool {
+	voted := 0
+	for i := range l.Owners {
+		if len(l.Owners[i].Votes) > 0 {
+			voted++
+		}
+	}
+	return l.State == inspect.Split || l.State == inspect.Unknown && voted > 1
+}
+
+// stored reports whether any node that answers has the key.
+func stored(l *inspect.Lock) bool {
+	return slices.ContainsFunc(l.Copies, func(c inspect.Copy) bool {
+		return c.Answer == inspect.AnswerHeld || c.Answer == inspect.AnswerOther
+	})
 }
 
 // reason is an error's text as part of a sentence of ours.
@@ -272,9 +302,10 @@ func (d *releaseDialog) disarm(why text.Safe, final bool) {
 // confirm shows the facts and waits for the word.
 func (d *releaseDialog) confirm(token string, now time.Time) {
 	d.step, d.token = releaseConfirming, token
+	d.shown, d.unread = false, false
 	d.word, d.hint = armWord(d.lock, token)
 	d.typed, d.focus, d.focused = "", focusCancel, now
-	d.openedAt, d.lastKey = now, now
+	d.startQuiet(now)
 }
 
 // armWord is what has to be typed: the last segment of the name, or, where
@@ -310,15 +341,23 @@ func typeable(s string) bool {
 
 // armed reports whether the button may be pressed.
 func (d *releaseDialog) armed() bool {
-	return d.step == releaseConfirming && d.disarmed == "" && d.typed == d.word
+	return d.step == releaseConfirming && d.disarmed == "" && !d.unread && d.typed == d.word
 }
 
-// deaf reports whether keys are still ignored, because some came just before.
+// startQuiet begins the wait for a hand that still types into what was on the
+// screen before.
+func (d *releaseDialog) startQuiet(now time.Time) {
+	d.openedAt, d.lastKey, d.listening = now, now, false
+}
+
+// deaf reports whether a key is ignored, because others came just before it.
+// Once it was quiet for long enough every later key counts, however quick.
 func (d *releaseDialog) deaf(now time.Time) bool {
-	if now.Sub(d.openedAt) >= quietCap {
-		return false
+	if !d.listening {
+		d.listening = now.Sub(d.openedAt) >= quietCap || now.Sub(d.lastKey) >= quiet
 	}
-	return now.Sub(d.lastKey) < quiet
+	d.lastKey = now
+	return !d.listening
 }
 
 // onKey takes a key press.
@@ -332,9 +371,7 @@ func (d *releaseDialog) onKey(k key) effect {
 		d.step = releaseClosed
 		return effect{}
 	}
-	deaf := d.deaf(k.at)
-	d.lastKey = k.at
-	if deaf {
+	if d.deaf(k.at) {
 		return effect{}
 	}
 	switch d.step {
@@ -400,6 +437,7 @@ func (d *releaseDialog) edit(k key) effect {
 		d.scroll.navigate(actPageUp)
 	case k.name == "pgdown":
 		d.scroll.navigate(actPageDown)
+		d.unread = d.unread && d.scroll.below() > 0
 	case k.name == "enter":
 		return d.press(k.at)
 	case k.name == "ctrl+d":
@@ -419,10 +457,12 @@ func (d *releaseDialog) edit(k key) effect {
 	case k.name == "ctrl+u", k.name == "ctrl+w":
 		d.typed = ""
 		d.unfocus(k.at)
+	case k.typed != "" && d.disarmed != "":
+		// There is no field now, and letters must not collect out of sight.
+		d.note = "typing does not count while this is disarmed"
+	case k.typed != "" && d.unread:
+		d.note = "read on first: pgdn"
 	case k.typed != "" && len(d.typed)+len(k.typed) <= 64:
-		if d.final {
-			return effect{}
-		}
 		d.typed += k.typed
 		d.unfocus(k.at)
 	}
@@ -495,7 +535,7 @@ func (d *releaseDialog) onResult(id int, r inspect.Result, auditErr error, now t
 	}
 	if d.step == releaseSending {
 		d.step = releaseDone
-		d.openedAt, d.lastKey = now, now
+		d.startQuiet(now)
 	}
 }
 

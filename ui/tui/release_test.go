@@ -113,8 +113,14 @@ func TestReleaseIsRefused(t *testing.T) {
 	gone.State = inspect.Expired
 	unreadable := heldLock()
 	unreadable.Owners, unreadable.Type = nil, "hash"
+	for i := range unreadable.Copies {
+		unreadable.Copies[i].Type, unreadable.Copies[i].HasToken = "hash", false
+	}
 	silent := heldLock()
 	silent.Owners, silent.State = nil, inspect.Unknown
+	for i := range silent.Copies {
+		silent.Copies[i].Answer = inspect.AnswerUnreachable
+	}
 	for name, c := range map[string]struct {
 		snap inspect.Snapshot
 		err  error
@@ -126,7 +132,7 @@ func TestReleaseIsRefused(t *testing.T) {
 		"gone":               {fresh(5, gone), nil, "gone already"},
 		"not listed":         {fresh(5), nil, "gone already"},
 		"another owner":      {fresh(5, otherOwner()), nil, "the owner changed since you pressed the key: it is now api-2:88"},
-		"value not read":     {fresh(5, unreadable), nil, "cannot be read"},
+		"value not read":     {fresh(5, unreadable), nil, "cannot release this safely: the key is a hash"},
 		"only silent stores": {fresh(3, silent), nil, "no node that answers stores it"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,10 +224,60 @@ func TestReleaseWordCannotBePasted(t *testing.T) {
 	}
 	// A terminal without bracketed paste delivers the lot at once.
 	r.wait(time.Second)
-	r.d.onKey(key{typed: "reindex", at: r.now})
+	for _, c := range "reindex" {
+		r.keyNow(string(c))
+	}
 	r.keyNow("tab")
 	if eff := r.keyNow("enter"); eff.execute {
 		t.Fatal("a paste with a tab and a newline in it releases")
+	}
+}
+
+func TestReleaseHearsFastTyping(t *testing.T) {
+	r := confirming(t)
+	r.wait(quiet)
+	for _, c := range "reindex" {
+		r.keyNow(string(c))
+		r.wait(20 * time.Millisecond)
+	}
+	if !r.d.armed() {
+		t.Fatalf("typed quickly after a pause, %q got through", r.d.typed)
+	}
+	split := lockOf("lock:search:reindex", "hhoof", inspect.Split, 20*time.Second)
+	r = openRig(t, split)
+	r.answer(fresh(5, split), nil)
+	r.wait(quiet / 2)
+	r.keyNow("down") // still too early
+	r.wait(quiet)
+	r.keyNow("down")
+	r.keyNow("up")
+	r.keyNow("down")
+	r.keyNow("enter")
+	r.want(releaseConfirming)
+	if r.d.token != tokenB {
+		t.Fatalf("chose %q", r.d.token)
+	}
+}
+
+func TestReleaseCollectsNothingWhileDisarmed(t *testing.T) {
+	r := confirming(t)
+	r.typeWord("rein")
+	r.now = r.now.Add(reread)
+	r.d.onTick(r.now)
+	r.answer(fresh(2, heldLock()), nil)
+	r.typeWord("reindex")
+	if r.d.typed != "" {
+		t.Fatalf("%q was collected while disarmed", r.d.typed)
+	}
+	r.now = r.now.Add(reread)
+	r.d.onTick(r.now)
+	r.answer(fresh(5, heldLock()), nil)
+	if r.d.armed() {
+		t.Fatal("armed by what was typed while disarmed")
+	}
+	r.typeWord("reindex")
+	if !r.d.armed() {
+		t.Fatal("not armed again")
 	}
 }
 
@@ -317,6 +373,62 @@ func TestReleaseOfOneOfSeveralOwners(t *testing.T) {
 	r.answer(fresh(5, heldLock()), nil) // the other owner has won
 	if r.d.armed() || !r.d.final {
 		t.Fatal("still armed though the chosen token is gone")
+	}
+}
+
+// With a node silent, several tokens may be told of while it could give one of
+// them the quorum: which one is meant is asked as for a split.
+func TestReleaseAsksWhichTokenWhileAnyCouldHoldIt(t *testing.T) {
+	l := lockOf("lock:search:reindex", "hhoou", inspect.Unknown, 20*time.Second)
+	r := openRig(t, l)
+	if r.d.seen != "" {
+		t.Fatal("one of several tokens is taken for the holder's")
+	}
+	r.answer(fresh(4, l), nil)
+	r.want(releaseChoosing)
+	r.key("down")
+	r.key("enter")
+	r.want(releaseConfirming)
+	if r.d.token != tokenB {
+		t.Fatalf("chose %q", r.d.token)
+	}
+}
+
+// Nothing arms before everything has been on the screen.
+func TestReleaseIsReadToTheEndFirst(t *testing.T) {
+	for _, size := range []struct {
+		w, h int
+		fits bool
+	}{{120, 36, true}, {80, 24, true}, {60, 16, false}} {
+		s := loaded(t, size.w, size.h, Config{})
+		s.press("j", "j", "X")
+		s.mustShow("This deletes the key")
+		s.press(strings.Split("reindex", "")...)
+		if got := s.app.release.armed(); got != size.fits {
+			t.Fatalf("%dx%d: armed %v", size.w, size.h, got)
+		}
+		if size.fits {
+			if size.w < 100 {
+				s.mustShow("compare-and-delete lock:search:reindex a91f…3c0d")
+			} else {
+				s.mustShow("EVAL")
+			}
+			continue
+		}
+		if s.app.release.typed != "" {
+			t.Fatal("letters are collected before the field is there")
+		}
+		s.mustShow("more lines to read: pgdn")
+		for range 9 {
+			s.press("pgdown")
+			s.mustShow("This deletes the key")
+		}
+		s.mustShow("compare-and-delete", "Type the last part")
+		s.press(strings.Split("reindex", "")...)
+		s.press("pgup")
+		if !s.app.release.armed() {
+			t.Fatalf("%dx%d: not armed after everything was read", size.w, size.h)
+		}
 	}
 }
 
@@ -440,6 +552,8 @@ func TestAliveHint(t *testing.T) {
 	forever.Expiry = inspect.Expiry{Never: true}
 	idle := forever
 	idle.Idle = inspect.Known(time.Hour)
+	newcomer := base
+	newcomer.HeldSince = ago(2 * time.Second)
 	young := base
 	young.HeldSince, young.HeldIsMinimum = ago(2*time.Second), false
 	for name, c := range map[string]struct {
@@ -447,16 +561,27 @@ func TestAliveHint(t *testing.T) {
 		since time.Time
 		want  life
 	}{
-		"renewed lately":     {renewed, ago(time.Hour), lifeAlive},
-		"renewed long ago":   {quietOne, ago(time.Hour), lifeSilent},
-		"never renewed":      {base, ago(time.Hour), lifeSilent},
-		"just began to look": {base, ago(time.Second), lifeUnknown},
-		"no expiry":          {forever, ago(time.Hour), lifeUnknown},
-		"no expiry and idle": {idle, ago(time.Hour), lifeSilent},
-		"just taken":         {young, ago(time.Hour), lifeAlive},
+		"renewed lately":      {renewed, ago(time.Hour), lifeAlive},
+		"renewed long ago":    {quietOne, ago(time.Hour), lifeSilent},
+		"never renewed":       {base, ago(time.Hour), lifeSilent},
+		"just began to look":  {base, ago(time.Second), lifeUnknown},
+		"no expiry":           {forever, ago(time.Hour), lifeUnknown},
+		"no expiry and idle":  {idle, ago(time.Hour), lifeUnknown},
+		"first seen just now": {newcomer, ago(time.Hour), lifeUnknown},
+		"just taken":          {young, ago(time.Hour), lifeAlive},
 	} {
 		if got, says := aliveHint(c.l, c.since, t0); got != c.want {
 			t.Errorf("%s: %v (%s), want %v", name, got, says, c.want)
+		}
+	}
+	recent := base
+	recent.HeldSince = ago(20 * time.Second)
+	if _, says := aliveHint(recent, ago(time.Hour), t0); !strings.Contains(string(says), "no renewal seen in 20s") {
+		t.Errorf("a lock that is 20s old: %s", says)
+	}
+	for _, l := range []inspect.Lock{forever, idle} {
+		if _, says := aliveHint(l, ago(time.Hour), t0); !strings.Contains(string(says), "cannot be told from here") {
+			t.Errorf("without expiry: %s", says)
 		}
 	}
 }

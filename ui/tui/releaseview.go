@@ -55,8 +55,11 @@ func (d *releaseDialog) titles() (title, remark text.Safe) {
 	case releaseSending:
 		return "Releasing", ""
 	default:
-		if d.step == releaseConfirming && d.scroll.total > d.scroll.height && d.scroll.height > 0 {
-			return "Force-release", "pgup pgdn: " + itoa(d.scroll.off+d.scroll.height) + " of " + itoa(d.scroll.total)
+		if d.step == releaseConfirming && d.scroll.below() > 0 {
+			return "Force-release", "pgdn: " + plural(d.scroll.below(), "more line", "more lines")
+		}
+		if d.step == releaseConfirming && d.scroll.off > 0 {
+			return "Force-release", "pgup: back up"
 		}
 		return "Force-release", "esc cancels"
 	}
@@ -67,6 +70,9 @@ func (d *releaseDialog) keys(sc *scene) string {
 	case releaseChoosing:
 		return sc.hints([]hint{{sc.g.up + sc.g.down, "which owner", 9}, {"enter", "this one", 8}, {"esc", "cancel", 10}})
 	case releaseConfirming:
+		if d.scroll.below() > 0 {
+			return sc.hints([]hint{{"pgdn", "read on", 9}, {"ctrl+d", "dry run", 6}, {"ctrl+y", "copy the commands", 5}, {"esc", "cancel", 10}})
+		}
 		return sc.hints([]hint{{"tab", "to the button", 8}, {"enter", "press it", 7}, {"ctrl+d", "dry run", 6}, {"ctrl+y", "copy the commands", 5}, {"esc", "cancel", 10}})
 	case releaseSending, releaseReading:
 		return sc.hints([]hint{{"ctrl+c", "quit", 1}})
@@ -133,11 +139,13 @@ const fieldWidth = 9
 
 func (p *page) field(label, value text.Safe) { p.styled(p.sc.plain, label, value) }
 
-func (p *page) styled(st style, label, value text.Safe) {
+func (p *page) styled(st style, label, value text.Safe) { p.labelled(p.sc.dim, st, label, value) }
+
+func (p *page) labelled(labelled, st style, label, value text.Safe) {
 	for i, part := range wrap(value, p.w-fieldWidth-1) {
 		l := newLine(p.w)
 		if i == 0 {
-			l.add(p.sc.dim, text.Fit(label, fieldWidth)+" ")
+			l.add(labelled, text.Fit(label, fieldWidth)).add(p.sc.plain, " ")
 		} else {
 			l.to(fieldWidth + 1)
 		}
@@ -160,7 +168,7 @@ func (d *releaseDialog) choosing(p *page) {
 			l.add(sc.plain, "  ")
 		}
 		l.add(sc.strong, text.Clean(string(rune('A'+i%26)))+"  ").add(sc.plain, sc.g.fit.Fit(ownerText(sc.kit, o), 28))
-		l.add(sc.plain, " "+shortToken(sc.kit, o.Token)+"  "+onNodes(o)+"  ends "+ttlText(o.Expiry, sc.wall))
+		l.add(sc.plain, " "+sc.shortOf(&d.lock, o.Token)+"  "+onNodes(o)+"  ends "+ttlText(o.Expiry, sc.wall))
 		p.lines = append(p.lines, l.String())
 	}
 	p.gap()
@@ -171,15 +179,25 @@ func (d *releaseDialog) choosing(p *page) {
 // the buttons are always there; where the rest does not fit it scrolls, the
 // most important first.
 func (d *releaseDialog) confirming(sc *scene, w, room int) []string {
-	bottom := d.arming(sc, w)
+	head := &page{sc: sc, w: w}
+	head.text(sc.strong, "This deletes the key while its holder may still be working.")
 	top := d.factLines(sc, w, true)
-	if len(top)+1+len(bottom) <= room {
-		return append(append(top, newLine(w).String()), bottom...)
+	if bottom := d.arming(sc, w); len(head.lines)+len(top)+2+len(bottom) <= room {
+		d.scroll.set(0, 0)
+		d.allRead()
+		head.gap()
+		return append(append(append(head.lines, top...), newLine(w).String()), bottom...)
 	}
 	top = d.factLines(sc, w, false)
-	d.scroll.set(len(top), room-len(bottom))
-	return append(append([]string(nil), d.scroll.show(top)...), bottom...)
+	// The height below the facts does not depend on what is said there.
+	d.scroll.set(len(top), room-len(head.lines)-len(d.arming(sc, w)))
+	d.unread = d.unread && d.scroll.below() > 0 || !d.shown && d.scroll.below() > 0
+	d.shown = true
+	return append(append(head.lines, d.scroll.show(top)...), d.arming(sc, w)...)
 }
+
+// allRead notes that everything has been on the screen.
+func (d *releaseDialog) allRead() { d.shown, d.unread = true, false }
 
 // factLines is what a person should read before saying yes.
 func (d *releaseDialog) factLines(sc *scene, w int, roomy bool) []string {
@@ -189,13 +207,9 @@ func (d *releaseDialog) factLines(sc *scene, w int, roomy bool) []string {
 			p.gap()
 		}
 	}
-	if roomy {
-		p.text(sc.strong, "This deletes the key while its holder may still be working.")
-		gap()
-	}
 	facts, o := d.facts(), d.owner()
 	p.field("lock", keyText(d.id.Key))
-	p.field("holder", ownerText(sc.kit, o)+"   token "+shortToken(sc.kit, d.token)+"   "+heldSentence(sc.kit, facts, sc.wall))
+	p.field("holder", ownerText(sc.kit, o)+"   token "+sc.shortOf(&d.lock, d.token)+"   "+heldSentence(sc.kit, facts, sc.wall))
 	alive, hint := aliveHint(facts, d.since, sc.wall)
 	st := sc.strong
 	if alive == lifeAlive {
@@ -203,16 +217,21 @@ func (d *releaseDialog) factLines(sc *scene, w int, roomy bool) []string {
 	}
 	p.styled(st, "alive?", hint)
 	p.field("ends", expiryText(d.lock, sc.wall))
+	stores := " this token on " + itoa(len(o.Votes)) + " of " + itoa(d.lock.Votes.Of)
 	read := newLine(w).add(sc.dim, text.Fit("read", fieldWidth)+" ").add(sc.plain, since(sc.wall, d.readAt)+"  ")
 	for i := range d.lock.Copies {
 		c := &d.lock.Copies[i]
-		if read.used+14 > w {
+		node := text.CleanMax(c.Node, 12)
+		if read.used+text.Width(node)+3 > w {
 			break
 		}
-		read.add(sc.plain, text.CleanMax(c.Node, 12)+" ").add(sc.answerStyle(c.Answer), sc.g.answer(c.Answer)).add(sc.plain, " ")
+		read.add(sc.plain, node+" ").add(sc.answerStyle(c.Answer), sc.g.answer(c.Answer)).add(sc.plain, " ")
 	}
-	read.add(sc.plain, " this token on "+itoa(len(o.Votes))+" of "+itoa(d.lock.Votes.Of))
-	p.lines = append(p.lines, read.String())
+	if read.used+text.Width(stores) > w {
+		p.lines = append(p.lines, read.String())
+		read = newLine(w).to(fieldWidth)
+	}
+	p.lines = append(p.lines, read.add(sc.plain, stores).String())
 	gap()
 	warnings := make([]text.Safe, 0, len(d.plan.Warnings))
 	for _, s := range d.plan.Warnings {
@@ -223,7 +242,7 @@ func (d *releaseDialog) factLines(sc *scene, w int, roomy bool) []string {
 	}
 	label := text.Safe("WARNING")
 	for _, s := range append(warnings, silentSteps(d, sc)...) {
-		p.styled(sc.plain, label, s)
+		p.labelled(sc.weak, sc.plain, label, s)
 		label = ""
 	}
 	gap()
@@ -239,8 +258,14 @@ func (d *releaseDialog) factLines(sc *scene, w int, roomy bool) []string {
 		p.text(sc.strong, "There is no node to send anything to.")
 		return p.lines
 	}
-	p.text(sc.plain, "sends to "+names(to)+", only if the token is still "+shortToken(sc.kit, d.token)+":")
-	for _, s := range wrap(text.Escaped(first), w-2) {
+	// The whole command is long and every screen but the largest would lose
+	// the facts to it; ctrl+y has it in full.
+	p.text(sc.plain, "sends to "+listed(to)+", only if the token is still "+sc.shortOf(&d.lock, d.token)+":")
+	command := text.Escaped(first)
+	if !sc.lay.boxed {
+		command = "compare-and-delete " + sc.g.fit.TruncateMiddle(keyText(d.id.Key), max(8, w-34)) + " " + sc.shortOf(&d.lock, d.token)
+	}
+	for _, s := range wrap(command, w-2) {
 		p.lines = append(p.lines, newLine(w).add(sc.dim, "  "+s).String())
 	}
 	return p.lines
@@ -254,6 +279,9 @@ func (d *releaseDialog) arming(sc *scene, w int) []string {
 		if d.final {
 			p.text(sc.plain, "Close this and look again.")
 		}
+	} else if d.unread {
+		p.lines = append(p.lines, newLine(w).add(sc.weak, sc.g.down+" "+plural(d.scroll.below(), "more line", "more lines")+" to read: pgdn").String())
+		p.lines = append(p.lines, newLine(w).add(sc.dim, "  then type the word that arms it").String())
 	} else {
 		p.lines = append(p.lines, newLine(w).add(sc.plain, "Type "+d.hint+" to arm:  ").add(sc.strong, text.Clean(d.word)).String())
 		l := newLine(w).add(sc.plain, "  "+sc.g.cursor+" ").add(sc.strong, text.Clean(d.typed)).add(sc.button, sc.g.caret)
@@ -417,7 +445,7 @@ func (sc *scene) outcome(n inspect.NodeOutcome, planned bool) (glyph text.Safe, 
 func (d *releaseDialog) done(p *page) {
 	sc := p.sc
 	p.field("lock", keyText(d.id.Key))
-	p.field("token", shortToken(sc.kit, d.token))
+	p.field("token", sc.shortOf(&d.lock, d.token))
 	p.gap()
 	d.outcomes(p)
 	p.gap()

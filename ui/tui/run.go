@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,6 +20,10 @@ import (
 	"dlock/ui/text"
 	_ "dlock/ui/tui/noquery" // before the framework asks the terminal for its colours
 )
+
+// ErrNoTerminal is returned by [Run] where the terminal, as TERM tells it,
+// cannot move its cursor.
+var ErrNoTerminal = errors.New("this terminal cannot show a live view (TERM is dumb or not set); use dlock ls")
 
 // framesPerSecond bounds how often the screen is written.
 const framesPerSecond = 20
@@ -36,7 +41,10 @@ func Run(ctx context.Context, c Config, s Source) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	if detectDepth(os.Getenv) == depthNone {
+		return ErrNoTerminal
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -46,7 +54,9 @@ func Run(ctx context.Context, c Config, s Source) error {
 		out = os.Stdout
 	}
 	out = oneWriter(out)
-	w := &world{ctx: ctx, source: s, lab: c.Lab, audit: c.Audit, out: out, now: time.Now, pulse: realPulse(time.Now), running: newTracker()}
+	control := newJobs()
+	defer control.close()
+	w := &world{ctx: ctx, source: s, lab: c.Lab, audit: c.Audit, out: out, now: time.Now, pulse: realPulse(time.Now), stop: control.stop, running: newTracker()}
 	crash := &crash{}
 	app := newApp(c, k, w, time.Now())
 
@@ -107,6 +117,9 @@ func Run(ctx context.Context, c Config, s Source) error {
 		}
 	})
 
+	guard(func() {
+		control.watch(ctx, func() { p.Send(suspendAskedMsg{time.Now()}) }, func() { p.Send(continuedMsg{time.Now()}) })
+	})
 	guard(func() {
 		select {
 		case <-ctx.Done():
@@ -241,23 +254,7 @@ func stamp(now func() time.Time, debug io.Writer) func(tea.Model, tea.Msg) tea.M
 		}
 		switch m := msg.(type) {
 		case tea.KeyMsg:
-			k := key{at: now(), paste: m.Paste}
-			if (m.Type == tea.KeyRunes || m.Type == tea.KeySpace) && !m.Alt {
-				k.typed = string(m.Runes)
-			}
-			switch {
-			case m.Paste:
-			case m.Type == tea.KeyRunes && len(m.Runes) > 1 && !m.Alt:
-				// Keys that came in one piece, as they do on a slow line
-				// when one is held down. Of a mixed lot nobody knows
-				// whether it was meant as keys, so it only counts as text.
-				if same(m.Runes) {
-					k.name, k.repeat = string(m.Runes[:1]), len(m.Runes)
-				}
-			default:
-				k.name = m.String()
-			}
-			return keyPressedMsg{k}
+			return pressed(m, now())
 		case tea.MouseMsg:
 			switch {
 			case m.Button == tea.MouseButtonWheelUp && m.Action == tea.MouseActionPress:
@@ -268,20 +265,30 @@ func stamp(now func() time.Time, debug io.Writer) func(tea.Model, tea.Msg) tea.M
 				return clickMsg{m.X, m.Y, now()}
 			}
 			return nil
-		case tea.ResumeMsg:
-			return resumedMsg{now()}
 		}
 		return msg
 	}
 }
 
-func same(rs []rune) bool {
-	for _, r := range rs {
-		if r != rs[0] {
-			return false
+// pressed turns the framework's key message into ours. Keys that came in one
+// piece, as they do on a slow line and from programs that type, are as many
+// presses; a paste is one event and presses nothing.
+func pressed(m tea.KeyMsg, at time.Time) tea.Msg {
+	isText := (m.Type == tea.KeyRunes || m.Type == tea.KeySpace) && !m.Alt
+	switch {
+	case m.Paste:
+		return keyPressedMsg{key{typed: strings.TrimRight(string(m.Runes), "\r\n"), paste: true, at: at}}
+	case isText && len(m.Runes) > 1:
+		keys := make([]key, len(m.Runes))
+		for i, r := range m.Runes {
+			keys[i] = key{name: string(r), typed: string(r), at: at}
 		}
+		return keysPressedMsg{keys}
+	case isText:
+		return keyPressedMsg{key{name: m.String(), typed: string(m.Runes), at: at}}
+	default:
+		return keyPressedMsg{key{name: m.String(), at: at}}
 	}
-	return true
 }
 
 // oneWriter lets whole writes of several goroutines follow one another on the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -142,15 +143,18 @@ func TestStamp(t *testing.T) {
 		{"a letter", runes("X"), key{name: "X", typed: "X"}},
 		{"a name", tea.Key{Type: tea.KeyCtrlC}, key{name: "ctrl+c"}},
 		{"space", tea.Key{Type: tea.KeySpace, Runes: []rune(" ")}, key{name: " ", typed: " "}},
-		{"held down", runes("jjj"), key{name: "j", typed: "jjj", repeat: 3}},
-		{"a burst is text, not keys", runes("Xq"), key{typed: "Xq"}},
 		{"a paste is text, not keys", tea.Key{Type: tea.KeyRunes, Runes: []rune("X"), Paste: true}, key{typed: "X", paste: true}},
+		{"a paste's last newline", tea.Key{Type: tea.KeyRunes, Runes: []rune("a\nXq\r\n"), Paste: true}, key{typed: "a\nXq", paste: true}},
 		{"alt types nothing", tea.Key{Type: tea.KeyRunes, Runes: []rune("x"), Alt: true}, key{name: "alt+x"}},
 	} {
 		c.want.at = t0
 		if got := keyOf(c.in); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
+	}
+	burst, ok := f(nil, tea.KeyMsg(runes("Xé"))).(keysPressedMsg)
+	if want := []key{{name: "X", typed: "X", at: t0}, {name: "é", typed: "é", at: t0}}; !ok || !slices.Equal(burst.keys, want) {
+		t.Errorf("keys in one piece: %+v, want %+v", burst.keys, want)
 	}
 	if m, ok := f(nil, tea.MouseMsg{Button: tea.MouseButtonWheelUp, Action: tea.MouseActionPress}).(wheelMsg); !ok || m.rows >= 0 {
 		t.Errorf("wheel up: %+v", m)
@@ -166,11 +170,49 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-func TestHeldDownKeyMovesAsOften(t *testing.T) {
+// burst presses keys that came in one piece.
+func (s *screen) burst(keys string) {
+	s.now = s.now.Add(500 * time.Millisecond)
+	s.send(pressed(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(keys)}, s.now))
+}
+
+func TestKeysInOnePieceAreSingleKeys(t *testing.T) {
 	s := loaded(t, 120, 36, Config{})
-	s.send(keyPressedMsg{key{name: "j", typed: "jjj", repeat: 3, at: s.now}})
+	s.burst("jjj")
 	if s.app.locks.list.cur != 3 {
-		t.Fatalf("moved by %d", s.app.locks.list.cur)
+		t.Errorf("jjj moves by %d", s.app.locks.list.cur)
+	}
+	s.burst("21")
+	if s.app.view != viewLocks {
+		t.Errorf("21 leads to view %d", s.app.view)
+	}
+	s.burst("/us-east")
+	s.mustShow("Locks 1 of 12", "us-east")
+
+	l := &fakeLab{status: demoStatus()}
+	s = loaded(t, 120, 36, Config{Lab: l})
+	s.burst("Fp2")
+	if !slices.Equal(l.did, []string{"pause n2"}) {
+		t.Errorf("Fp2 did %q", l.did)
+	}
+}
+
+func TestPastePressesNothing(t *testing.T) {
+	paste := func(s *screen, text string) {
+		s.send(pressed(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(text), Paste: true}, s.now))
+	}
+	s := loaded(t, 120, 36, Config{Lab: &fakeLab{status: demoStatus()}})
+	for _, p := range []string{"X", "q", "2", "q\n", "?"} {
+		paste(s, p)
+	}
+	if s.quit || s.app.release != nil || s.app.help != nil || s.app.view != viewLocks {
+		t.Fatal("a paste pressed a key")
+	}
+	s.press("/")
+	paste(s, "us-east\n")
+	s.mustShow("Locks 1 of 12")
+	if s.app.input == nil || s.app.input.text != "us-east" {
+		t.Fatalf("pasted %+v", s.app.input)
 	}
 }
 

@@ -38,10 +38,10 @@ func (o order) name() text.Safe {
 }
 
 // calmTrouble is a lock's rank for sorting: what a healthy lock goes through
-// (near its end, just released) is no reason to move its row about.
+// near its end is no reason to move its row about.
 func calmTrouble(l *inspect.Lock) int64 {
 	switch t := l.Trouble(); t {
-	case 5, 7, 8:
+	case 5, 7:
 		return 7
 	default:
 		return int64(t)
@@ -65,6 +65,13 @@ func arrange(locks []inspect.Lock, f filter, by order, reverse bool) []int {
 		rows = append(rows, ranked{i, rank(l, by)})
 	}
 	slices.SortFunc(rows, func(a, b ranked) int {
+		// What is gone stands below everything that is there.
+		if ga, gb := locks[a.i].State == inspect.Expired, locks[b.i].State == inspect.Expired; ga != gb {
+			if ga {
+				return 1
+			}
+			return -1
+		}
 		if c := cmp.Compare(a.rank, b.rank); c != 0 {
 			if reverse {
 				return -c

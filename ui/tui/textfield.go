@@ -56,5 +56,11 @@ func (f *textField) view(sc *scene) string {
 		_, n := utf8.DecodeRuneInString(string(shown))
 		shown = shown[n:]
 	}
-	return l.add(sc.strong, shown).add(sc.button, sc.g.caret).String()
+	l.add(sc.strong, shown).add(sc.button, sc.g.caret)
+	if sc.loaded {
+		if s := parseFilter(f.text).unknown(target(sc).Nodes); s != "" && l.used+3+text.Width(s) <= l.width {
+			l.add(sc.plain, "   ").add(sc.weak, s)
+		}
+	}
+	return l.String()
 }

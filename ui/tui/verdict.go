@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	"dlock/inspect"
@@ -12,6 +13,9 @@ import (
 
 // explain says in one sentence what the lock's state means.
 func explain(k *kit, l inspect.Lock, now time.Time) text.Safe {
+	if s := foreignText(&l); s != "" {
+		return s
+	}
 	of, need, agree := itoa(l.Votes.Of), itoa(l.Votes.Need), itoa(l.Votes.Agree)
 	if l.Votes.Of == 1 {
 		switch l.State {
@@ -25,16 +29,23 @@ func explain(k *kit, l inspect.Lock, now time.Time) text.Safe {
 	}
 	switch l.State {
 	case inspect.Held:
-		return agree + " of " + of + " nodes store one token, " + need + " needed"
+		return agree + " of " + of + " nodes " + verb(l.Votes.Agree, "stores", "store") + " one token, " + need + " needed"
 	case inspect.Split:
 		return "no owner holds a majority; several clients may believe they do"
 	case inspect.Partial:
-		return "a leftover, not an owner: " + agree + " of " + of + " nodes store it and the others cannot lift it to " + need
+		return "a leftover, not an owner: " + agree + " of " + of + " nodes " + verb(l.Votes.Agree, "stores", "store") + " it and the others cannot lift it to " + need
 	case inspect.Unknown:
-		if l.Votes.Agree == 0 {
-			return itoa(l.Votes.Unreachable) + " of " + of + " nodes do not answer, so nobody can tell whether it is held"
+		if contested(&l) {
+			return "several tokens, and a node that does not answer could give one of them the " + need + " of " + of + " it needs"
 		}
-		return agree + " of " + of + " store it, " + need + " needed; the " + itoa(l.Votes.Unreachable) + " that do not answer could decide"
+		if l.Votes.Agree == 0 {
+			return itoa(l.Votes.Unreachable) + " of " + of + " nodes " + verb(l.Votes.Unreachable, "does", "do") + " not answer, so nobody can tell whether it is held"
+		}
+		silent := "the " + itoa(l.Votes.Unreachable) + " that do not answer could decide"
+		if l.Votes.Unreachable == 1 {
+			silent = "the one that does not answer could decide"
+		}
+		return agree + " of " + of + " nodes " + verb(l.Votes.Agree, "stores", "store") + " it, " + need + " needed; " + silent
 	default:
 		s := text.Safe("nobody holds it")
 		if !l.GoneAt.IsZero() {
@@ -42,6 +53,28 @@ func explain(k *kit, l inspect.Lock, now time.Time) text.Safe {
 		}
 		return s
 	}
+}
+
+// foreignText says why a lock that every node tells of has no owner: its value
+// is no token, or cannot be read. It is "" for every other lock.
+func foreignText(l *inspect.Lock) text.Safe {
+	if l.State == inspect.Expired || len(l.Owners) > 0 {
+		return ""
+	}
+	var s text.Safe
+	for i := range l.Copies {
+		c := &l.Copies[i]
+		switch {
+		case c.Answer == inspect.AnswerFree:
+		case c.Answer != inspect.AnswerHeld && c.Answer != inspect.AnswerOther:
+			return "" // this one may know better
+		case c.Type != "" && c.Type != "string":
+			return "the key is a " + cleanText(c.Type) + " (another library's lock?): dlock shows it and does not release it"
+		case !c.HasToken && c.Error != "" && s == "":
+			s = "its value cannot be read (" + cleanText(c.Error) + "): dlock shows it and does not release it"
+		}
+	}
+	return s
 }
 
 // expiryText says when the lock ends, and how much of that is safe, as it
@@ -75,7 +108,10 @@ func renewText(l inspect.Lock, now time.Time) text.Safe {
 	if l.Renewals == 0 {
 		return "no renewal seen"
 	}
-	return "renewed " + plural(l.Renewals, "time", "times") + ", last " + age(now, l.LastRenewal) + " ago"
+	if l.Renewals == 1 {
+		return "renewed once, " + age(now, l.LastRenewal) + " ago"
+	}
+	return "renewed " + text.Count(l.Renewals) + " times, last " + age(now, l.LastRenewal) + " ago"
 }
 
 // quorumLost reports whether too few nodes answer for any lock to be taken.
@@ -111,6 +147,8 @@ func quorumText(t inspect.Target) text.Safe {
 		return itoa(up) + " of " + plural(n, "shard answers", "shards answer") + "; a lock lives on one of them and is lost with it"
 	case n == 1 && up == 1:
 		return "one server: a lock is lost if it fails before its replica has it"
+	case up < t.Quorum && refusalText(t) != "":
+		return refusalText(t)
 	case n == 1:
 		return "NO ANSWER: the only node is silent; no lock can be taken or proven held"
 	case pending(t) && up < t.Quorum:
@@ -124,12 +162,56 @@ func quorumText(t inspect.Target) text.Safe {
 	}
 }
 
-func answers(n int) text.Safe {
-	if n == 1 {
-		return "answers"
+// refusalText says which nodes are there and do not let us look, and what to
+// do about it; "" if none is like that.
+func refusalText(t inspect.Target) text.Safe {
+	var who []string
+	var why text.Safe
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; n.State == inspect.NodeDenied {
+			who = append(who, n.Name)
+			if why == "" {
+				why = cleanText(strings.TrimRight(n.Error, ". "))
+			}
+		}
 	}
-	return "answer"
+	if len(who) == 0 {
+		return ""
+	}
+	s := listed(who) + " " + verb(len(who), "refuses", "refuse") + " us"
+	if why != "" {
+		s += ": " + why
+	}
+	return s + "; " + refusalAdvice
 }
+
+// refusalAdvice is what to do about a node that does not let us look.
+const refusalAdvice text.Safe = "set DLOCK_PASSWORD, and --user where the server has users"
+
+func verb(n int, one, many text.Safe) text.Safe {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// listed is names for a sentence: "n1", "n1 and n2", "n1, n2 and n3".
+func listed(raw []string) text.Safe {
+	var out text.Safe
+	for i, s := range raw {
+		switch {
+		case i == 0:
+		case i == len(raw)-1:
+			out += " and "
+		default:
+			out += ", "
+		}
+		out += text.CleanMax(s, 40)
+	}
+	return out
+}
+
+func answers(n int) text.Safe { return verb(n, "answers", "answer") }
 
 // life is what the evidence says about a holder.
 type life int
@@ -147,19 +229,24 @@ func aliveHint(l inspect.Lock, watchedSince, now time.Time) (life, text.Safe) {
 	if full <= 0 {
 		full = 10 * time.Second
 	}
-	watched := now.Sub(watchedSince)
+	// Nobody has watched the lock for longer than it has been there.
+	if l.HeldSince.After(watchedSince) {
+		watchedSince = l.HeldSince
+	}
 	switch {
+	case l.Expiry.Never:
+		s := text.Safe("a lock without expiry is never renewed: whether its holder lives cannot be told from here")
+		if l.Idle.Known && l.Idle.Value >= time.Minute {
+			s += "; nobody has touched the key for " + text.Duration(l.Idle.Value)
+		}
+		return lifeUnknown, s
 	case !l.LastRenewal.IsZero() && now.Sub(l.LastRenewal) <= full:
 		return lifeAlive, "renewed " + age(now, l.LastRenewal) + " ago: the holder is probably ALIVE"
 	case !l.LastRenewal.IsZero():
 		return lifeSilent, "no sign of life: last renewed " + age(now, l.LastRenewal) + " ago"
-	case l.Expiry.Never && l.Idle.Known && l.Idle.Value >= time.Minute:
-		return lifeSilent, "no sign of life: nobody has touched the key for " + text.Duration(l.Idle.Value)
-	case l.Expiry.Never:
-		return lifeUnknown, "a lock without expiry is never renewed: whether its holder lives cannot be seen from here"
 	case !l.HeldIsMinimum && !l.HeldSince.IsZero() && now.Sub(l.HeldSince) <= full:
 		return lifeAlive, "taken " + age(now, l.HeldSince) + " ago: the holder is probably ALIVE"
-	case watchedSince.IsZero() || watched < full/2:
+	case watchedSince.IsZero() || l.HeldSince.IsZero() || now.Sub(watchedSince) < full/2:
 		return lifeUnknown, "not watched long enough to tell whether the holder lives"
 	default:
 		return lifeSilent, "no renewal seen in " + coarse(now, watchedSince) + ": no sign of life, but it may never renew"
