@@ -370,7 +370,7 @@ func (a *App) messageLine(sc *scene) string {
 	case a.loaded && target(sc).Up() < len(target(sc).Nodes) && !pending(target(sc)):
 		return sc.message(sc.weak, quorumText(target(sc)))
 	case a.conf.Lab != nil && a.view != viewDemo && a.help == nil:
-		return sc.message(sc.dim, "demo: 4 shows the workers; F k 1 kills node 1, F p 2 freezes 2, F w 3 empties 3")
+		return sc.message(sc.dim, "demo: 4 workers, F k 1 kills node 1, F p 2 freezes 2, F w 3 empties 3")
 	}
 	return sc.message(sc.dim, restingMessage(a.view))
 }
