@@ -22,7 +22,8 @@ import (
 // Main runs the command line and returns the exit code. The arguments come
 // without the program's name; env has entries of the form NAME=value. Standard
 // output gets data only, standard error one sentence when something is wrong.
-// An interrupt or SIGTERM ends the command as the end of ctx does.
+// An interrupt, SIGTERM or SIGHUP (a dropped connection) ends the command as
+// the end of ctx does.
 func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return newProgram(env, stdin, stdout, stderr).main(ctx, args)
 }
@@ -80,7 +81,7 @@ func (p *program) main(ctx context.Context, args []string) int {
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// A second interrupt ends the program at once.
 	release := context.AfterFunc(ctx, stop)

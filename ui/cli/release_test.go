@@ -29,6 +29,10 @@ func TestPlanOne(t *testing.T) {
 	old.HeldSince, old.HeldIsMinimum = fixedNow.Add(-11*time.Minute), true
 	idle := forever
 	idle.Idle = inspect.Known(11 * time.Minute)
+	// What is known of the time concerns the majority's token, not the one
+	// that a minority has just stored.
+	leftover := lockOf("lock:a", in(8*time.Second), tokenA, tokenA, tokenB)
+	leftover.HeldSince, leftover.Idle = fixedNow.Add(-11*time.Minute), inspect.Known(11*time.Minute)
 	untold := held
 	untold.Expiry, untold.Owners = inspect.Expiry{}, []inspect.Owner{{Token: tokenA}}
 
@@ -61,6 +65,7 @@ func TestPlanOne(t *testing.T) {
 		{"held long enough", old, releaseOptions{ifHeldFor: 10 * time.Minute}, tokenA, "", "", 0},
 		{"not held long enough", old, releaseOptions{ifHeldFor: 12 * time.Minute}, "", notReleased, "11m00s only, not of 12m00s", exitNotThere},
 		{"idle long enough", idle, releaseOptions{ifHeldFor: 10 * time.Minute}, "t", "", "", 0},
+		{"the other token was held long enough", leftover, releaseOptions{token: tokenB, hasToken: true, ifHeldFor: 10 * time.Minute}, "", notReleased, "another token", exitNotThere},
 		{"no evidence", held, releaseOptions{ifHeldFor: time.Second}, "", notReleased, "no evidence", exitNotThere},
 		{"all must hold", idle, releaseOptions{token: "t", hasToken: true, ifNoExpiry: true, ifHeldFor: 10 * time.Minute}, "t", "", "", 0},
 		{"one does not hold", old, releaseOptions{token: tokenA, hasToken: true, ifNoExpiry: true}, "", notReleased, "has an expiry", exitNotThere},

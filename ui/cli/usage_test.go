@@ -308,3 +308,44 @@ func TestTopNeedsATerminalOnBothSides(t *testing.T) {
 	wantCode(t, e, exitUsage)
 	wantSentence(t, e, "stdin is not a terminal")
 }
+
+// The shell asks for completions with a command that is in no help text.
+func TestTheShellGetsCompletions(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"__complete", "rel"}, "release"},
+		{[]string{"__complete", "ls", "--rea"}, "--read-only"},
+		{[]string{"__completeNoDesc", "ge"}, "get"},
+	} {
+		e := invocation{args: c.args}.run(t)
+		if e.code != exitOK || !strings.Contains(e.out, c.want) {
+			t.Errorf("%q: code %d, %q", c.args, e.code, e.out)
+		}
+	}
+}
+
+func TestVersionFlag(t *testing.T) {
+	for _, flag := range []string{"--version", "-v"} {
+		if e := (invocation{args: []string{flag}}).run(t); e.code != exitOK || !strings.HasPrefix(e.out, "dlock ") || e.err != "" {
+			t.Errorf("%s: code %d, %q %q", flag, e.code, e.out, e.err)
+		}
+	}
+}
+
+// What get prints as the way to release must go to the same database as the
+// same user, and is not offered for a value that tells nobody from anybody.
+func TestReleaseHintIsComplete(t *testing.T) {
+	some := lockOf("lock:a", in(8*time.Second), tokenA, tokenA, tokenA)
+	e := invocation{args: []string{"get", "lock:a", "--db", "3", "--user", "ops"}, fake: &fakeInspector{snapshot: picture(3, []inspect.Lock{some})}}.run(t)
+	if !strings.Contains(e.out, "--db 3") || !strings.Contains(e.out, "--user ops") {
+		t.Errorf("got %s", e.out)
+	}
+	empty := some
+	empty.Owners = []inspect.Owner{{Votes: []string{"n1", "n2", "n3"}}}
+	e = invocation{args: []string{"get", "lock:a"}, fake: &fakeInspector{snapshot: picture(3, []inspect.Lock{empty})}}.run(t)
+	if strings.Contains(e.out, "dlock release") {
+		t.Errorf("a release is offered that would be refused: %s", e.out)
+	}
+}
