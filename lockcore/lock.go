@@ -141,36 +141,21 @@ func (k *Lock) extend(ctx context.Context) error {
 	answers := k.extendAll()
 	timer := time.NewTimer(min(k.cfg.nodeTimeout, left))
 	defer timer.Stop()
-	got := make([]*answer, len(l.voters))
-	ours, no, taken := 0, 0, ""
-	for ours < l.quorum {
+	round := tally{got: make([]*answer, len(l.voters))}
+	for round.ours < l.quorum {
 		select {
 		case a := <-answers:
-			got[a.node] = &a.answer
-			switch {
-			case a.answer.err != nil:
-			case a.answer.standing == isOurs:
-				ours++
-			default:
-				no++
-				if a.answer.standing == isOthers {
-					taken = a.answer.found
-				}
+			round.add(a)
+			if lost := k.gone(round); lost != nil {
+				return k.lose(lost)
 			}
-			if no > len(l.voters)-l.quorum {
-				reason := LossGone
-				if taken != "" {
-					reason = LossTaken
-				}
-				return k.lose(&LostError{Resource: k.resource, Reason: reason, Holder: taken, At: k.cfg.now()})
-			}
-			if all(got) && ours < l.quorum {
-				return k.unreached(got)
+			if all(round.got) && round.ours < l.quorum {
+				return k.unreached(round.got)
 			}
 		case <-timer.C:
-			return k.unreached(got)
+			return k.unreached(round.got)
 		case <-ctx.Done():
-			return errors.Join(k.unreached(got), context.Cause(ctx))
+			return errors.Join(k.unreached(round.got), context.Cause(ctx))
 		}
 	}
 
@@ -185,7 +170,7 @@ func (k *Lock) extend(ctx context.Context) error {
 	k.lease = lease{base: started, length: k.cfg.ttl - k.cfg.allowance()}
 	k.renewals++
 	k.mu.Unlock()
-	l.background.Go(func() { k.putBack(got, answers) })
+	l.background.Go(func() { k.putBack(round.got, answers) })
 	return nil
 }
 
@@ -256,22 +241,11 @@ func (k *Lock) release(ctx context.Context) error {
 	// are under way.
 	timer := time.NewTimer(max(k.cfg.nodeTimeout, l.slowest()))
 	defer timer.Stop()
-	got := make([]*answer, len(l.voters))
-	deleted, no, holder := 0, 0, ""
-	for waiting := true; waiting && deleted < l.quorum; waiting = waiting && !all(got) {
+	round := tally{got: make([]*answer, len(l.voters))}
+	for waiting := true; waiting && round.ours < l.quorum; waiting = waiting && !all(round.got) {
 		select {
 		case a := <-answers:
-			got[a.node] = &a.answer
-			switch {
-			case a.answer.err != nil:
-			case a.answer.standing == isOurs:
-				deleted++
-			default:
-				no++
-				if a.answer.standing == isOthers {
-					holder = a.answer.found
-				}
-			}
+			round.add(a)
 		case <-timer.C:
 			waiting = false
 		}
@@ -281,17 +255,13 @@ func (k *Lock) release(ctx context.Context) error {
 	if errors.As(k.Err(), &lost) {
 		return lost
 	}
-	if deleted >= l.quorum {
+	if round.ours >= l.quorum {
 		return nil
 	}
-	if no > len(l.voters)-l.quorum {
-		reason := LossGone
-		if holder != "" {
-			reason = LossTaken
-		}
-		return &LostError{Resource: k.resource, Reason: reason, Holder: holder, At: k.cfg.now()}
+	if lost := k.gone(round); lost != nil {
+		return lost
 	}
-	if silent := k.silent(got); len(silent) > len(l.voters)-l.quorum {
+	if silent := k.silent(round.got); len(silent) > len(l.voters)-l.quorum {
 		k.mu.Lock()
 		within := max(0, k.cfg.ttl-k.cfg.now().Sub(k.lastSent))
 		k.mu.Unlock()
@@ -347,6 +317,41 @@ func (l *Locker) slowest() time.Duration {
 		d = max(d, v.Timeout())
 	}
 	return d
+}
+
+// tally is what the nodes have answered so far in one round.
+type tally struct {
+	got    []*answer // by node, nil until it has answered
+	ours   int       // that had the entry
+	no     int       // that did not
+	holder string    // what one of those had instead
+}
+
+func (t *tally) add(a indexedAnswer) {
+	t.got[a.node] = &a.answer
+	switch {
+	case a.answer.err != nil:
+	case a.answer.standing == isOurs:
+		t.ours++
+	default:
+		t.no++
+		if a.answer.standing == isOthers {
+			t.holder = a.answer.found
+		}
+	}
+}
+
+// gone says that the lock is lost if so many nodes do not have it that the
+// others are no quorum; else nil.
+func (k *Lock) gone(t tally) *LostError {
+	if t.no <= len(t.got)-k.locker.quorum {
+		return nil
+	}
+	reason := LossGone
+	if t.holder != "" {
+		reason = LossTaken
+	}
+	return &LostError{Resource: k.resource, Reason: reason, Holder: t.holder, At: k.cfg.now()}
 }
 
 // lose ends the lock with a cause and returns the cause it has ended with,

@@ -97,8 +97,8 @@ type releaseDialog struct {
 	typed   string
 	focus   focus
 	focused time.Time // when the focus last moved
-	// disarmed is why the button cannot be armed for now; final means that
-	// it will not be in this dialog.
+	// disarmed is why the button cannot be armed at present; final means that
+	// it never will be in this dialog.
 	disarmed text.Safe
 	final    bool
 	note     text.Safe // a remark on the last key
