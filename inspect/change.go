@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"dlock/inspect/dialect"
 )
 
 // change compares what the nodes say now with what they last said, and adds
@@ -175,8 +173,8 @@ func ownerName(key string, h holder) string {
 	if !h.held || h.blind {
 		return ""
 	}
-	d, _ := dialect.Recognise(dialect.Entry{Key: key, Type: "string", Value: h.token, HasValue: true})
-	return d.Owner
+	o, _ := ownerOf(key, h.token)
+	return o.Name
 }
 
 func nameOr(name, fallback string) string {

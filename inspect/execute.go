@@ -61,7 +61,7 @@ func releaseOf(p Plan) (dialect.Release, error) {
 	if !ok {
 		return dialect.Release{}, fmt.Errorf("this dlock knows no library called %q", p.Library)
 	}
-	return d.Release(dialect.Entry{Key: p.ID.Key, Type: p.Type, Value: p.Token, HasValue: true})
+	return d.Release(dialect.Entry{Key: p.ID.Key, Type: p.Type, Value: p.Token, HasValue: true}, dialect.Holder{Token: p.Token})
 }
 
 // probeOf finds the node a step is for.

@@ -52,8 +52,9 @@ func PlanRelease(l Lock, token string) (Plan, error) {
 		return Plan{}, ErrCannotRelease{Reason: whyNoOwner(l)}
 	}
 	owner := l.Owners[at]
-	decoded, d := dialect.Recognise(dialect.Entry{Key: l.ID.Key, Type: "string", Value: token, HasValue: true})
-	release, err := d.Release(dialect.Entry{Key: l.ID.Key, Type: "string", Value: token, HasValue: true})
+	entry := dialect.Text(l.ID.Key, token)
+	decoded, d := dialect.Recognise(entry)
+	release, err := d.Release(entry, dialect.Holder{Token: token})
 	if err != nil {
 		return Plan{}, ErrCannotRelease{Reason: err.Error()}
 	}

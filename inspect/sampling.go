@@ -348,6 +348,6 @@ func (p *probe) readFence(q *question) {
 }
 
 func isDlock(value string) bool {
-	_, d := dialect.Recognise(dialect.Entry{Type: "string", Value: value, HasValue: true})
+	_, d := dialect.Recognise(dialect.Text("", value))
 	return d.Name() == dialect.Dlock
 }

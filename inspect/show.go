@@ -127,8 +127,13 @@ func (t *tracker) showOwners(l *Lock, tr *track, replies []reply, v Verdict) {
 }
 
 func ownerOf(key, value string) (Owner, dialect.Decoded) {
-	d, _ := dialect.Recognise(dialect.Entry{Key: key, Type: "string", Value: value, HasValue: true})
-	return Owner{Token: value, Name: d.Owner, Host: d.Host, PID: d.PID, Since: d.Since, Count: d.Count}, d
+	d, _ := dialect.Recognise(dialect.Text(key, value))
+	o := Owner{Token: value, Count: 1}
+	if len(d.Holders) > 0 {
+		h := d.Holders[0]
+		o.Name, o.Host, o.PID, o.Since, o.Count = h.Owner, h.Host, h.PID, h.Since, h.Count
+	}
+	return o, d
 }
 
 // showHistory fills in what earlier samples, idle times and companions tell.

@@ -11,6 +11,8 @@ type dlock struct{}
 
 func (dlock) Name() string { return Dlock }
 
+func (dlock) Patterns() []string { return []string{lockcore.DefaultPrefix + "*"} }
+
 func (dlock) Recognise(e Entry) (Decoded, bool) {
 	if !e.HasValue {
 		return Decoded{}, false
@@ -20,7 +22,10 @@ func (dlock) Recognise(e Entry) (Decoded, bool) {
 		return Decoded{}, false
 	}
 	host, pid := splitOwner(t.Owner)
-	return Decoded{Kind: "mutex", Owner: t.Owner, Host: host, PID: pid, Since: t.Asked(), Count: 1}, true
+	return Decoded{
+		Confidence: Certain, Kind: Mutex,
+		Holders: []Holder{{Token: e.Value, Owner: t.Owner, Host: host, PID: pid, Since: t.Asked(), Count: 1}},
+	}, true
 }
 
-func (dlock) Release(e Entry) (Release, error) { return compareAndDelete(e) }
+func (dlock) Release(e Entry, h Holder) (Release, error) { return compareAndDelete(e, h) }

@@ -101,12 +101,14 @@ func (r Release) Run(ctx context.Context, c redis.Scripter) (Effect, error) {
 
 // compareAndDelete is the release of everything that is one string with a
 // token in it.
-func compareAndDelete(e Entry) (Release, error) {
+func compareAndDelete(e Entry, h Holder) (Release, error) {
 	switch {
 	case e.Type != "" && e.Type != "string":
 		return Release{}, fmt.Errorf("the key is a %s, not a string; dlock does not know what a safe release of it has to compare", e.Type)
 	case !e.HasValue:
 		return Release{}, errors.New("the value could not be read, so there is nothing to compare with")
+	case h.Token != e.Value:
+		return Release{}, errors.New("the key holds another token than the one to be released")
 	}
 	return Release{script: deleteScript, keys: []string{e.Key}, args: []string{e.Value}}, nil
 }

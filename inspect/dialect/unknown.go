@@ -10,6 +10,13 @@ type unknown struct{}
 
 func (unknown) Name() string { return Unknown }
 
-func (unknown) Recognise(Entry) (Decoded, bool) { return Decoded{Count: 1}, true }
+func (unknown) Patterns() []string { return []string{"lock:*"} }
 
-func (unknown) Release(e Entry) (Release, error) { return compareAndDelete(e) }
+func (unknown) Recognise(e Entry) (Decoded, bool) {
+	if !e.HasValue {
+		return Decoded{Anonymous: true}, true
+	}
+	return Decoded{Holders: []Holder{{Token: e.Value, Count: 1}}}, true
+}
+
+func (unknown) Release(e Entry, h Holder) (Release, error) { return compareAndDelete(e, h) }
