@@ -102,7 +102,10 @@ func uuid1(s string) (made time.Time, mac string, ok bool) {
 
 // plausible reports a moment at which somebody may have taken a lock in Redis
 // that is still there.
-func plausible(t time.Time) bool { return 2009 <= t.Year() && t.Year() < 2100 }
+func plausible(t time.Time) bool {
+	y := t.UTC().Year()
+	return 2009 <= y && y < 2100
+}
 
 // isBase64 reports exactly n bytes in standard base64 with padding, and with
 // the bits unset that stand for nothing.

@@ -1,0 +1,52 @@
+package dialect
+
+import (
+	"strings"
+	"time"
+)
+
+// madelson is DistributedLock.Redis by madelson, for .NET: machine, process
+// and a GUID. A writer that waits for readers writes the same with a mark.
+type madelson struct{ text }
+
+func (madelson) Name() string { return "madelson" }
+
+func (madelson) Patterns() []string { return []string{"*.writer"} }
+
+func (madelson) Recognise(e Entry) (Decoded, bool) {
+	id, waiting := strings.CutSuffix(e.text(), "_WRITERWAITING")
+	h, ok := madelsonHolder(id)
+	if !ok {
+		return Decoded{}, false
+	}
+	d := mutex(e, Likely, h)
+	if strings.HasSuffix(e.Key, ".writer") {
+		d.Confidence, d.Kind = Certain, ReadWrite
+		d.Holders[0].Mode = "write"
+	} else if waiting {
+		return Decoded{}, false
+	}
+	d.Habits = madelsonHabits
+	return d, true
+}
+
+var madelsonHabits = Habits{Renews: 9 * time.Second}
+
+// madelsonHolder reads machine_process_guid from the right, since a machine's
+// name may have underscores.
+func madelsonHolder(id string) (Holder, bool) {
+	at := strings.LastIndexByte(id, '_')
+	if at < 0 || !isUUID4Hex(id[at+1:]) {
+		return Holder{}, false
+	}
+	rest := id[:at]
+	at = strings.LastIndexByte(rest, '_')
+	if at <= 0 {
+		return Holder{}, false
+	}
+	pid, ok := pidOf(rest[at+1:])
+	if !ok {
+		return Holder{}, false
+	}
+	return Holder{Count: 1}.ofProcess(rest[:at], pid, rest[at+1:]), true
+}

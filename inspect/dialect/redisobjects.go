@@ -1,0 +1,22 @@
+package dialect
+
+import "strings"
+
+// redisObjects is the Ruby library redis-objects: an empty string under the
+// object that is locked.
+type redisObjects struct{ text }
+
+func (redisObjects) Name() string { return "redis-objects" }
+
+func (redisObjects) Patterns() []string { return []string{"*:*:*_lock"} }
+
+func (redisObjects) Recognise(e Entry) (Decoded, bool) {
+	parts := strings.Split(e.Key, ":")
+	name, suffixed := strings.CutSuffix(parts[len(parts)-1], "_lock")
+	if len(parts) < 3 || !suffixed || name == "" || e.Type != "string" || !e.HasValue || e.Value != "" {
+		return Decoded{}, false
+	}
+	return Decoded{Confidence: Likely, Kind: Mutex, Anonymous: true, Habits: Habits{Careless: true}}, true
+}
+
+func (redisObjects) Release(Entry, Holder) (Release, error) { return Release{}, errNameless }
