@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"dlock/lockcore"
 )
 
 // Dialect is one lock library's way of writing locks. Implementations are
@@ -88,13 +90,16 @@ type Waiter struct {
 // dialects are asked in this order, more certain forms first; the last one
 // takes everything.
 var dialects = []Dialect{
-	dlock{},
+	dlock{prefix: lockcore.DefaultPrefix},
+	// Known by the fields or members of a collection.
+	redisson{}, symfony{}, sidekiqUniqueJobs{}, dvSemaphore{},
 	// Known by a value that nothing else writes.
 	shedLock{}, phpRedisLock{}, madelson{}, spring{},
 	// Known by key and value together.
 	bullMQ{}, bull{}, malkusch{}, asynq{}, activeJob{}, celeryOnce{}, celerySingleton{}, redbeat{},
 	rq{}, arq{}, lock4j{}, dapr{}, hangfire{}, quartz{}, errorception{}, laravel{}, yii{},
-	redlockNet{}, redisObjects{},
+	redlockNet{}, redisObjects{}, huey{}, redisSemaphore{}, pythonRedisLock{},
+	rueidislock{name: "rueidislock"}, rueidislock{name: "valkeylock"},
 	// Known by the form of the value alone.
 	redisPy{}, redisMutex{}, redsync{}, redislock{}, redlockPy{}, elixirRedlock{},
 	nodeRedlock{}, redlockPHP{}, rslock{},

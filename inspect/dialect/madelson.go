@@ -6,7 +6,8 @@ import (
 )
 
 // madelson is DistributedLock.Redis by madelson, for .NET: machine, process
-// and a GUID. A writer that waits for readers writes the same with a mark.
+// and a GUID. A writer that waits for the readers to leave writes the same with
+// a mark behind it, which keeps new readers out; it holds nothing yet.
 type madelson struct{ text }
 
 func (madelson) Name() string { return "madelson" }
@@ -14,19 +15,24 @@ func (madelson) Name() string { return "madelson" }
 func (madelson) Patterns() []string { return []string{"*.writer"} }
 
 func (madelson) Recognise(e Entry) (Decoded, bool) {
+	if e.Type == "set" || e.Type == "zset" {
+		return madelsonMembers(e)
+	}
 	id, waiting := strings.CutSuffix(e.text(), "_WRITERWAITING")
 	h, ok := madelsonHolder(id)
 	if !ok {
 		return Decoded{}, false
 	}
 	d := mutex(e, Likely, h)
-	if strings.HasSuffix(e.Key, ".writer") {
-		d.Confidence, d.Kind = Certain, ReadWrite
-		d.Holders[0].Mode = "write"
-	} else if waiting {
+	d.Habits = madelsonHabits
+	switch writer := strings.HasSuffix(e.Key, ".writer"); {
+	case writer && waiting:
+		d.Confidence, d.Kind, d.Holders = Certain, ReadWrite, nil
+	case writer:
+		d.Confidence, d.Kind, d.Holders[0].Mode = Certain, ReadWrite, "write"
+	case waiting:
 		return Decoded{}, false
 	}
-	d.Habits = madelsonHabits
 	return d, true
 }
 
