@@ -54,5 +54,6 @@ func madelsonHolder(id string) (Holder, bool) {
 	if !ok {
 		return Holder{}, false
 	}
-	return Holder{Count: 1}.ofProcess(rest[:at], pid, rest[at+1:]), true
+	host := rest[:at]
+	return Holder{Owner: host + ":" + rest[at+1:], Host: host, PID: pid, Count: 1}, true
 }

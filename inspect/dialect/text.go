@@ -25,14 +25,11 @@ func mutex(e Entry, c Confidence, h Holder) Decoded {
 	return Decoded{Confidence: c, Kind: Mutex, Holders: []Holder{h}}
 }
 
-// ofProcess fills in an owner that is known by host and process.
-func (h Holder) ofProcess(host string, pid int, written string) Holder {
-	h.Owner, h.Host, h.PID = host+":"+written, host, pid
-	return h
-}
-
-// under splits a key that begins with a prefix and goes on after it.
+// under returns what follows a prefix: something, or else "" and false.
 func under(key, prefix string) (rest string, ok bool) {
-	rest, ok = strings.CutPrefix(key, prefix)
-	return rest, ok && rest != ""
+	if !strings.HasPrefix(key, prefix) {
+		return "", false
+	}
+	rest = key[len(prefix):]
+	return rest, rest != ""
 }
