@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"dlock/inspect/dialect"
 	"dlock/lockcore"
 	"dlock/lockcore/node"
 )
@@ -43,7 +44,10 @@ type Inspector struct {
 
 // New makes an inspector of the given nodes, which stay the caller's to close.
 // One node is a single server; several are independent voters, and the quorum
-// is floor(N/2)+1 of them. It panics without a node. It does no I/O.
+// is floor(N/2)+1 of them. It panics without a node. It does no I/O, but has
+// each connection that the nodes make from then on say CLIENT NO-TOUCH ON, so
+// that where the server knows that (from 7.2 on) and permits it a key's idle
+// time is not reset by our reading it.
 func New(nodes []*node.Node, c Config) *Inspector {
 	if len(nodes) == 0 {
 		panic("inspect: New needs at least one node")
@@ -67,7 +71,9 @@ func New(nodes []*node.Node, c Config) *Inspector {
 		i.probes = append(i.probes, &probe{
 			node: n, prefix: c.Prefix, count: c.ScanCount, max: c.MaxKeys,
 			now: func() time.Time { return i.now() },
+			own: dialect.Dlocks(c.Prefix, len(nodes)),
 		})
+		n.OnConnect(leaveIdleTimes)
 	}
 	return i
 }
@@ -76,6 +82,13 @@ func (c Config) withDefaults() Config {
 	c.Match = slices.Clone(c.Match)
 	if len(c.Match) == 0 {
 		c.Match = []string{DefaultMatch}
+	}
+	if c.All {
+		for _, p := range dialect.Patterns() {
+			if !slices.Contains(c.Match, p) {
+				c.Match = append(c.Match, p)
+			}
+		}
 	}
 	if c.Prefix == "" {
 		c.Prefix = lockcore.DefaultPrefix
@@ -134,9 +147,10 @@ func (i *Inspector) Get(ctx context.Context, keys ...string) (Snapshot, error) {
 	wanted = slices.Compact(wanted)
 	live := i.running()
 	s.learnFrom(live, wanted)
+	asked := s.expect(live, wanted)
 	all := func(string) bool { return true }
 	for _, m := range s.members {
-		s.launch(ctx, m, job{keys: wanted, before: m.samples, fresh: all, learn: true})
+		s.launch(ctx, m, job{keys: asked, before: m.samples, fresh: all, learn: true})
 	}
 	s.settle(ctx, nil)
 	s.confirm(ctx, nil)

@@ -22,6 +22,7 @@ type job struct {
 type report struct {
 	member  int
 	samples map[string]sample
+	sights  []sighting // companions that a scan has found
 	cost    cost
 	err     error
 }
@@ -30,11 +31,11 @@ type report struct {
 // error also tells whether the node is there.
 func (p *probe) look(ctx context.Context, j job) report {
 	var r report
-	r.samples, r.err = p.doLook(ctx, &r.cost, j)
+	r.samples, r.err = p.doLook(ctx, &r.cost, j, &r.sights)
 	return r
 }
 
-func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, error) {
+func (p *probe) doLook(ctx context.Context, c *cost, j job, sights *[]sighting) (map[string]sample, error) {
 	keys := j.keys
 	before := func(key string) (sample, bool) {
 		s, ok := j.before[key]
@@ -46,8 +47,14 @@ func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, 
 		if err != nil {
 			return nil, err
 		}
-		keys = join(j.keys, found)
+		locks, companions, err := p.sift(ctx, c, j.scan.sights)
+		if err != nil {
+			return nil, err
+		}
+		j.scan.sights, *sights = nil, companions
+		keys = join(j.keys, append(found, locks...))
 		if !lastPass.IsZero() {
+			pass := &trip{lastPass, lastPass}
 			// SCAN returns everything that is there all the time, so
 			// what the last pass did not return was not there yet
 			// when it began.
@@ -55,7 +62,7 @@ func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, 
 				if s, ok := j.before[key]; ok {
 					return s, true
 				}
-				return sample{presence: absent, sent: lastPass, received: lastPass}, true
+				return sample{presence: absent, asked: pass}, true
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"dlock/inspect/dialect"
 	"dlock/lockcore/node"
 )
 
@@ -23,9 +24,12 @@ type probe struct {
 	count  int64
 	max    int
 	now    func() time.Time
+	own    dialect.Dialect // that of dlock's own locks, with their prefix
+	fits   names           // companions' names of which the type is known to fit
 
 	mu      sync.Mutex
 	refused map[string]string // command -> the server's word
+	sizes   map[string]int    // command -> how large its answers were lately, bytes
 	facts   facts
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,10 +42,11 @@ type session struct {
 	reports   chan report
 	passes    bool // names are looked for
 
-	mu      sync.Mutex // guards samples, known and tracker
+	mu      sync.Mutex // guards samples, known, folds and tracker
 	known   map[string]struct{}
 	overrun bool // names were left out for want of room
 	tracker *tracker
+	folds   folds
 	shown   []Lock // of the last snapshot
 }
 
@@ -70,6 +72,7 @@ type member struct {
 type scanned struct {
 	names, passes int
 	cut           bool
+	began         time.Time // of the last pass that was not cut
 }
 
 func newSession(i *Inspector) *session {
@@ -78,6 +81,7 @@ func newSession(i *Inspector) *session {
 		reports:   make(chan report, len(i.probes)),
 		known:     make(map[string]struct{}),
 		tracker:   newTracker(i.config, i.quorum),
+		folds:     newFolds(),
 	}
 	now := i.now()
 	for n, p := range i.probes {
@@ -153,7 +157,7 @@ func (s *session) waiting(bounded bool) bool {
 func (s *session) absorb(ctx context.Context, r report) {
 	m := s.members[r.member]
 	m.busy = false
-	m.scanned = scanned{names: m.scan.names, passes: m.scan.passes, cut: m.scan.cut}
+	m.scanned = scanned{names: m.scan.names, passes: m.scan.passes, cut: m.scan.cut, began: m.scan.began}
 	if r.err != nil {
 		if ctx.Err() == nil {
 			s.failed(m, r.err)
@@ -167,6 +171,7 @@ func (s *session) absorb(ctx context.Context, r report) {
 		delete(m.samples, key)
 	}
 	m.dropped = nil
+	s.fold(r.sights, now)
 	for key, sample := range r.samples {
 		if _, ok := s.known[key]; !ok {
 			if s.passes && sample.presence == absent {
@@ -178,6 +183,10 @@ func (s *session) absorb(ctx context.Context, r report) {
 				continue
 			}
 			s.known[key] = struct{}{}
+		}
+		sample = s.share(m, key, sample)
+		if sample.got != nil && sample.got.entry.Key == key {
+			key = sample.got.entry.Key // one copy of the name for all nodes
 		}
 		m.samples[key] = sample
 	}
@@ -200,6 +209,21 @@ func (s *session) absorb(ctx context.Context, r report) {
 	default:
 		s.become(m, NodeUp, "", now)
 	}
+}
+
+// share makes a sample use the reading that another node's sample of the key
+// already has, if it is the same.
+func (s *session) share(m *member, key string, one sample) sample {
+	if one.got == nil || m.samples[key].got == one.got {
+		return one
+	}
+	for _, other := range s.members {
+		if got := other.samples[key].got; other != m && got.equal(one.got) {
+			one.got = got
+			break
+		}
+	}
+	return one
 }
 
 // failed records that a look at a node came to nothing.
@@ -320,6 +344,7 @@ func (s *session) doubtful() (missing [][]string, disputed []string) {
 		}
 		switch {
 		case unasked:
+		case s.folds.hides(key):
 		case disagree && len(disputed) < confirmKeys && s.tracker.dispute(key) != disputeOf(s.replies(key)):
 			disputed = append(disputed, key)
 		}
@@ -330,9 +355,20 @@ func (s *session) doubtful() (missing [][]string, disputed []string) {
 // replies lists what each node says about a key.
 func (s *session) replies(key string) []reply {
 	out := make([]reply, len(s.members))
+	others := s.folds.parts[key]
 	for n, m := range s.members {
 		r := reply{node: &m.status, answers: m.answers()}
 		r.sample, r.sampled = m.samples[key]
+		if len(others) > 0 && r.sampled {
+			keys := append([]string{key}, others...)
+			samples := make([]sample, len(keys))
+			for i, k := range keys {
+				var ok bool
+				samples[i], ok = m.samples[k]
+				r.sampled = r.sampled && ok
+			}
+			r.sample, r.parts = sumParts(keys, samples)
+		}
 		out[n] = r
 	}
 	return out
@@ -353,6 +389,9 @@ func (s *session) learnFrom(live *session, keys []string) {
 		}
 	}
 	s.tracker = live.tracker.extract(keys)
+	for _, key := range keys {
+		s.folds.companions[key] = slices.Clone(live.folds.companions[key])
+	}
 }
 
 // teach leaves what this session has read for a running Watch to take over, and
@@ -467,7 +506,25 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 	}
 	counts := make([]int, len(s.members))
 	listed := func(key string) {
+		if _, part := s.folds.partOf[key]; part && keys == nil {
+			return
+		}
 		replies := s.replies(key)
+		if o, ok := s.folds.orphans[key]; ok {
+			row, isLock, gone := s.orphaned(key, o, replies, now)
+			switch {
+			case isLock:
+				delete(s.folds.orphans, key)
+			case row != nil:
+				snap.Locks = append(snap.Locks, *row)
+				return
+			case !gone:
+				return
+			case keys == nil:
+				s.drop(key)
+				return
+			}
+		}
 		if keys == nil && s.early(key, replies) {
 			snap.Scan.Pending++
 			return
@@ -477,15 +534,17 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 				counts[n]++
 			}
 		}
-		lock, keep := s.tracker.step(ID{DB: i.db, Key: key}, replies, now, snap.Interval)
+		lock, keep, passed := s.tracker.step(ID{DB: i.db, Key: key}, replies, now, snap.Interval)
 		if !keep && keys == nil {
 			s.drop(key)
 			return
 		}
-		if lock.State != Expired || tombstones || keys != nil {
+		lock.Companions = s.companionsOf(key)
+		if lock.State != Expired || tombstones && !passed || keys != nil {
 			snap.Locks = append(snap.Locks, lock)
 		}
 	}
+	s.sweep()
 	s.tracker.begin(now, snap.Interval)
 	if keys != nil {
 		for _, key := range keys {
@@ -518,7 +577,14 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 	return snap
 }
 
+// drop forgets a key, and with a lock its other keys.
 func (s *session) drop(key string) {
+	for _, part := range s.folds.parts[key] {
+		delete(s.folds.partOf, part)
+		s.drop(part)
+	}
+	delete(s.folds.parts, key)
+	delete(s.folds.orphans, key)
 	delete(s.known, key)
 	for _, m := range s.members {
 		if m.busy {
