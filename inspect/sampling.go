@@ -393,15 +393,15 @@ func (p *probe) readKind(q *question, at *trip) {
 const batchBytes = 256 << 10
 
 // fit is how many values are asked for at once, going by the size of those
-// that came last. Of a command that fetches whole values only a few are asked
-// for at first.
+// that came last. Of a command that fetches whole values one is asked for at
+// first.
 func (p *probe) fit(command string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	size, ok := p.sizes[command]
 	switch {
 	case !ok && command == "GET":
-		return 4
+		return 1
 	case !ok:
 		return chunk
 	default:
