@@ -211,7 +211,7 @@ func (s *session) addPart(lock, key string) {
 
 // expect prepares a look at certain keys without a scan: it returns them with
 // the other keys of locks that have several, and notes which of them look like
-// companions.
+// companions, of which the lock is asked about too.
 func (s *session) expect(live *session, keys []string) []string {
 	asked := slices.Clone(keys)
 	for _, key := range keys {
@@ -230,9 +230,10 @@ func (s *session) expect(live *session, keys []string) []string {
 		if len(others) > 0 {
 			continue
 		}
-		for _, m := range s.members {
-			if one, ok := m.probe.companionOf(key); ok && one.Role != dialect.RolePart {
-				s.folds.orphans[key] = &orphan{sighting: one, asked: true}
+		if one, ok := s.members[0].probe.companionOf(key); ok && one.Role != dialect.RolePart {
+			s.folds.orphans[key] = &orphan{sighting: one, asked: true}
+			if !slices.Contains(asked, one.Of) {
+				asked = append(asked, one.Of)
 			}
 		}
 	}

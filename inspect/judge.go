@@ -97,7 +97,7 @@ type Verdict struct {
 func Judge(answers []Observation, quorum int) Verdict {
 	var v Verdict
 	var untold []Expiry // of copies whose token is not known
-	blind, foreign, cut := 0, 0, 0
+	blind, foreign := 0, 0
 	exclusive := false // some node has what only one may hold
 	for i, o := range answers {
 		switch {
@@ -106,9 +106,6 @@ func Judge(answers []Observation, quorum int) Verdict {
 		case o.Reply == Stores, o.Reply == Separate && len(answers) == 1:
 			o.holds(func(h Hold) { v.count(i, h) })
 			exclusive = exclusive || !o.Shared
-			if o.Cut {
-				cut++
-			}
 		case o.Reply == Torn:
 			o.holds(func(h Hold) { v.count(-1, h) })
 			exclusive = true
@@ -142,7 +139,7 @@ func Judge(answers []Observation, quorum int) Verdict {
 		v.State = Held
 	case quorum == 1 && len(untold) > 0:
 		v.State, v.Agree = Held, 1
-	case max(v.most(answers), cut, foreign)+blind+v.Silent >= quorum:
+	case max(v.most(answers), foreign)+blind+v.Silent >= quorum:
 		// What was seen most often, with all that could be the same.
 		v.State = Unknown
 	case different >= 2 && (exclusive || foreign > 0):
