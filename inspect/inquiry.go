@@ -116,10 +116,7 @@ func (p *probe) learnMore(q *question) {
 		refined.decoded = decoded
 		q.sample.got = &refined
 	}
-	q.sample.extra = nil
-	if !reflect.ValueOf(extra).IsZero() {
-		q.sample.extra = &extra
-	}
+	q.sample.told = pack(extra)
 }
 
 // plain brings a reply into the forms that a dialect is promised.

@@ -110,7 +110,7 @@ func TestGather(t *testing.T) {
 	waiting := func(n int) says {
 		return func(now time.Time) sample {
 			x := has("aaaa", time.Minute)(now)
-			x.extra = &dialect.Extra{Waiting: n, WaitingKnown: true}
+			x.told = pack(dialect.Extra{Waiting: n, WaitingKnown: true})
 			return x
 		}
 	}

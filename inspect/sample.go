@@ -1,10 +1,6 @@
 package inspect
 
-import (
-	"time"
-
-	"dlock/inspect/dialect"
-)
+import "time"
 
 // presence says whether a node has a key.
 type presence uint8
@@ -55,7 +51,7 @@ type sample struct {
 	// missed is the last trip in which this value is known not to have been
 	// there yet; nil when that is not known.
 	missed *trip
-	extra  *dialect.Extra // what companions told, nil for nothing
+	told   *told // by companions
 }
 
 func (s sample) sent() time.Time     { return s.asked.begin() }

@@ -167,7 +167,7 @@ func (p *probe) decideRead(q *question) {
 		return
 	}
 	s := &q.sample
-	s.got, s.read, s.barred, s.extra = b.got, b.read, b.barred, b.extra
+	s.got, s.read, s.barred, s.told = b.got, b.read, b.barred, b.told
 	p.learnMore(q)
 }
 

@@ -200,10 +200,10 @@ func ownerOf(h dialect.Holder) Owner {
 func (t *tracker) showCompanions(l *Lock, replies []reply, v Verdict) {
 	for _, r := range replies {
 		s := r.sample
-		if !r.answers || !r.sampled || s.presence != present || s.extra == nil {
+		if !r.answers || !r.sampled || s.presence != present || s.told == nil {
 			continue
 		}
-		x := s.extra
+		x := s.told.unpack()
 		if x.WaitingKnown && x.Waiting >= 0 && (!l.Waiters.Known || x.Waiting > l.Waiters.Value || len(x.Waiters) > len(l.WaiterList)) {
 			l.Waiters = Known(max(l.Waiters.Value, x.Waiting))
 			l.WaiterList, l.WaitersAreProcesses = x.Waiters, x.WaitingProcesses

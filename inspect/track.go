@@ -328,10 +328,7 @@ func (t *tracker) rememberAge(tr *track, replies []reply, now time.Time) {
 		return
 	}
 	granted := kthTime(collect(replies, tr.subject, func(r reply) time.Time {
-		if r.sample.extra == nil {
-			return time.Time{}
-		}
-		at, _ := r.ours(r.sample.extra.Granted)
+		at, _ := r.ours(r.sample.told.unpack().Granted)
 		return at
 	}), t.quorum)
 	// A time that lies ahead is a clock that was set or a lie; a few

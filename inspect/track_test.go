@@ -333,7 +333,7 @@ func TestHistory(t *testing.T) {
 		s.nodes[0].ClockOffset = Known(time.Duration(0))
 		l, _ := s.step(func(now time.Time) sample {
 			x := has("aaaa", ten)(now)
-			x.extra = &dialect.Extra{Granted: now.Add(time.Hour)}
+			x.told = pack(dialect.Extra{Granted: now.Add(time.Hour)})
 			return x
 		})
 		if !l.HeldSince.IsZero() {
@@ -345,7 +345,7 @@ func TestHistory(t *testing.T) {
 		s.nodes[0].ClockOffset = Known(time.Hour)
 		l, _ := s.step(func(now time.Time) sample {
 			x := has("aaaa", ten)(now)
-			x.extra = &dialect.Extra{Granted: now.Add(time.Hour - 5*time.Second)}
+			x.told = pack(dialect.Extra{Granted: now.Add(time.Hour - 5*time.Second)})
 			return x
 		})
 		if d := s.now.Sub(l.HeldSince) - 5*time.Second; l.HeldIsMinimum || d.Abs() > time.Millisecond {
