@@ -40,6 +40,7 @@ func springValue(host, key, thread string, at time.Time) string {
 
 // Values as the libraries write them.
 const (
+	vDlock      = vRandomUUID + "/1796118050123456/web-1:4711"
 	vRandomUUID = "c6488a7a-4172-4c43-8e7e-795733fe3de7"
 	vTimeUUID   = "13977d68ed5711f184b402fc00000001" // with the address 02:fc:00:00:00:01
 	vRandomAddr = "13977d68ed5711f184b403fc00000001" // with a random address
@@ -58,6 +59,7 @@ const (
 
 var (
 	tTimeUUID = time.Unix(1796109367, 182884000)
+	tDlock    = time.UnixMicro(1796118050123456)
 	tPHP      = time.Unix(1796118050, 123456000)
 	tShed     = time.Date(2026, 8, 21, 2, 0, 0, 13_000_000, time.UTC)
 	tSpring   = time.UnixMilli(1_440_000_000_123)
@@ -75,6 +77,9 @@ var hangfireUsual = Habits{
 }
 
 var stringExamples = []example{
+	{"token", Text("lock:orders", vDlock), Dlock, taken(Certain, Mutex, vDlock, Holder{Owner: "web-1:4711", Host: "web-1", PID: 4711, Since: tDlock}, Habits{})},
+	{"token that goes on", Text("lock:orders", vDlock+"\n"), Unknown, opaque(vDlock + "\n")},
+
 	{"value", Text("orders", "PiLgbdOORAzYKDcpDDtrZw=="), "redsync", taken(Likely, Mutex, "PiLgbdOORAzYKDcpDDtrZw==", Holder{}, Habits{})},
 	{"bits that a coder leaves unset", Text("orders", "PiLgbdOORAzYKDcpDDtrZx=="), Unknown, opaque("PiLgbdOORAzYKDcpDDtrZx==")},
 	{"not a string", Entry{Key: "orders", Type: "hash", Value: "PiLgbdOORAzYKDcpDDtrZw==", HasValue: true}, Unknown, opaque("PiLgbdOORAzYKDcpDDtrZw==")},
@@ -105,7 +110,7 @@ var stringExamples = []example{
 		oneOf(Possible, "redis-mutex/redis-py", "1796118050.5", Holder{Until: time.Unix(1796118050, 5e8)}, Habits{Endless: true}, "redis-mutex", "redis-py")},
 	{"lapsed", Entry{Key: "RedisMutex:orders", Value: "1796118050.5", HasValue: true, NodeTime: time.Unix(1796118051, 0)}, "redis-mutex",
 		Decoded{Confidence: Likely, Kind: Mutex, Habits: Habits{Endless: true}}},
-	{"by its key", Text("RedisMutex:orders", "1796118050.123456789"), "redis-mutex", taken(Likely, Mutex, "1796118050.123456789", Holder{Until: time.Unix(1796118050, 123456789)}, Habits{Endless: true})},
+	{"by its key", Text("RedisMutex:orders", "1796118050.25"), "redis-mutex", taken(Likely, Mutex, "1796118050.25", Holder{Until: time.Unix(1796118050, 25e7)}, Habits{Endless: true})},
 	{"for ever", Entry{Key: "orders", Value: "2147483649.0", HasValue: true, NodeTime: time.Unix(1796118051, 0)}, "redis-mutex",
 		oneOf(Possible, "redis-mutex/redis-py", "2147483649.0", Holder{}, Habits{Endless: true}, "redis-mutex", "redis-py")},
 	{"a price", Text("orders", "17.50"), Unknown, opaque("17.50")},
