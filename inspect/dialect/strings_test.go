@@ -143,6 +143,7 @@ var stringExamples = []example{
 
 	{"job", Text("activejob_uniqueness:mail_job:no_arguments", vRandomUUID), "activejob-uniqueness", taken(Certain, Job, vRandomUUID, Holder{}, Habits{Enqueued: true})},
 	{"lock of an object", Text("account:42:import_lock", ""), "redis-objects", Decoded{Confidence: Likely, Kind: Mutex, Anonymous: true, Habits: Habits{Careless: true}}},
+	{"lock whose type is not known", Entry{Key: "account:42:import_lock", HasValue: true}, "redis-objects", Decoded{Confidence: Likely, Kind: Mutex, Anonymous: true, Habits: Habits{Careless: true}}},
 	{"lock that has a value", Text("account:42:import_lock", "x"), Unknown, opaque("x")},
 	{"empty", Text("orders", ""), Unknown, opaque("")},
 	{"moment", Text("lock.orders", "1796118050123"), "errorception", taken(Likely, Mutex, "1796118050123", Holder{Until: time.UnixMilli(1796118050123)}, Habits{Careless: true})},
@@ -266,6 +267,10 @@ func TestSpringIsKnownByItsChannels(t *testing.T) {
 	asked.Learn(e, &d, []any{[]any{"app-channel", int64(2)}})
 	if d.Library != "spring" || d.Confidence != Likely || !d.Habits.Careless {
 		t.Errorf("with subscribers: %+v", d)
+	}
+	// Of the lock itself more is known than of what else runs on the node.
+	if d = d.Narrow(func(name string) bool { return name == "redlock-rb" }); d.Library != "spring" {
+		t.Errorf("beside redlock-rb: %+v", d)
 	}
 	if got := asked.Questions(Text("orders", vRandomUUID), Decoded{}); got != nil {
 		t.Errorf("without a registry it asks %q", got)
