@@ -20,7 +20,10 @@ func numberIn(answer any) (int64, bool) {
 // countIn reads a number that is small enough to count something.
 func countIn(answer any) (int, bool) {
 	n, ok := numberIn(answer)
-	return int(min(n, 1<<31-1)), ok
+	if !ok {
+		return 0, false
+	}
+	return int(min(n, 1<<31-1)), true
 }
 
 // wordsIn reads a list, pairs in it one after the other.

@@ -27,7 +27,8 @@ func (bullMQ) Recognise(e Entry) (Decoded, bool) {
 	return d, true
 }
 
-// Questions asks the job for its worker's name and for when it began.
+// Questions asks the job for its worker's name and for when it began. BullMQ
+// works only where the job is in the slot of its lock.
 func (bullMQ) Questions(e Entry, _ Decoded) [][]string {
 	job, ok := bullJob(e.Key)
 	if !ok {

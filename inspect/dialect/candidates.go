@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // shared is a library whose locks look like those of others. It recognises
 // nothing by itself: [Decoded.Candidates] names it, and what else is known
@@ -50,7 +53,7 @@ func among(e Entry, c Confidence, h Holder, libraries ...string) Decoded {
 // guess decodes a value that several libraries write under any key, by its
 // form alone.
 func guess(e Entry) (Decoded, bool) {
-	value := unwrap(e.text())
+	value := e.text()
 	switch {
 	case isUUID4(value):
 		names := []string{"aioredlock", "redlock-rb", "stackexchange.redis"}
@@ -76,9 +79,13 @@ func guess(e Entry) (Decoded, bool) {
 
 // Narrow looks at which of several candidates have run on the node: if one
 // alone has, the lock is likely its. It never rules one out, since a node
-// forgets scripts and an old version may have others. ran reports whether a
-// library is known to have run there.
+// forgets scripts and an old version may have others, and it leaves alone what
+// was learnt of this very lock. ran reports whether a library is known to have
+// run there.
 func (d Decoded) Narrow(ran func(library string) bool) Decoded {
+	if slices.Contains(d.Candidates, d.Library) {
+		return d
+	}
 	found := ""
 	for _, name := range d.Candidates {
 		if ran(name) {
@@ -91,7 +98,12 @@ func (d Decoded) Narrow(ran func(library string) bool) Decoded {
 	if found == "" {
 		return d
 	}
-	d.Library, d.Habits = found, habitsOf(found)
+	return d.likely(found)
+}
+
+// likely singles out one of the candidates.
+func (d Decoded) likely(library string) Decoded {
+	d.Library, d.Habits = library, habitsOf(library)
 	d.Confidence = max(d.Confidence, Likely)
 	return d
 }

@@ -23,7 +23,10 @@ func (huey) Patterns() []string {
 }
 
 func (huey) Recognise(e Entry) (Decoded, bool) {
-	d := Decoded{Kind: Mutex, Confidence: Certain, Habits: Habits{Endless: true, Careless: true}}
+	d := Decoded{Kind: Mutex, Confidence: Certain, Habits: Habits{
+		Endless: true, Careless: true,
+		Consequence: "whoever has taken the lock since it was looked at loses it, since nothing in it tells one holder from the next",
+	}}
 	if rest, ok := under(e.Key, hueyResult); ok && e.HasValue && (e.Type == "" || e.Type == "string") {
 		app, field, ok := strings.Cut(rest, ".")
 		if !ok || !isHueyLock(app, field) {

@@ -15,7 +15,7 @@ func (laravel) Patterns() []string {
 	for _, n := range laravelNames {
 		out = append(out, "*"+n.part+"*")
 	}
-	return append(out, "laravel?database?*")
+	return out
 }
 
 // laravelNames are the framework's own names and what it does with them.

@@ -12,7 +12,7 @@ type madelson struct{ text }
 
 func (madelson) Name() string { return "madelson" }
 
-func (madelson) Patterns() []string { return []string{"*.writer"} }
+func (madelson) Patterns() []string { return []string{"*.writer", "*.readers"} }
 
 func (madelson) Recognise(e Entry) (Decoded, bool) {
 	if e.Type == "set" || e.Type == "zset" {

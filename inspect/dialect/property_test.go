@@ -21,7 +21,7 @@ type example struct {
 }
 
 // examples are those of all libraries.
-func examples() []example { return slices.Concat(stringExamples) }
+func examples() []example { return slices.Concat(stringExamples, collectionExamples) }
 
 func runExamples(t *testing.T, all []example) {
 	t.Helper()

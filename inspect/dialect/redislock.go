@@ -21,8 +21,7 @@ func (redislock) Recognise(e Entry) (Decoded, bool) {
 		}
 		return mutex(e, Likely, Holder{}), true
 	}
-	// Words and identifiers of other kinds are of one case or without digits;
-	// of random characters hardly any are.
+	// Words and identifiers of other kinds are of one case or without digits.
 	if !mixed(token) {
 		return Decoded{}, false
 	}
@@ -38,9 +37,20 @@ func (redislock) Recognise(e Entry) (Decoded, bool) {
 	return Decoded{}, false
 }
 
-// mixed reports letters of both cases and digits.
+// mixed reports letters of both cases together with digits, or else in such
+// disorder as words never have.
 func mixed(s string) bool {
-	return strings.ContainsAny(s, "0123456789") && strings.ToLower(s) != s && strings.ToUpper(s) != s
+	if strings.ToLower(s) == s || strings.ToUpper(s) == s {
+		return false
+	}
+	const disorder = 7
+	turns := 0
+	for i := 1; i < len(s); i++ {
+		if isLetter(s[i-1]) && isLetter(s[i]) && (s[i-1]^s[i])&0x20 != 0 {
+			turns++
+		}
+	}
+	return turns >= disorder || strings.ContainsAny(s, "0123456789")
 }
 
 // redlockPy is SPSCommerce/redlock-py: 22 random letters and digits. Those

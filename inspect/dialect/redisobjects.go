@@ -11,9 +11,11 @@ func (redisObjects) Name() string { return "redis-objects" }
 func (redisObjects) Patterns() []string { return []string{"*:*:*_lock"} }
 
 func (redisObjects) Recognise(e Entry) (Decoded, bool) {
-	parts := strings.Split(e.Key, ":")
-	name, suffixed := strings.CutSuffix(parts[len(parts)-1], "_lock")
-	if len(parts) < 3 || !suffixed || name == "" || e.Type != "string" || !e.HasValue || e.Value != "" {
+	if e.Type != "" && e.Type != "string" || !e.HasValue || e.Value != "" || strings.Count(e.Key, ":") < 2 {
+		return Decoded{}, false
+	}
+	name, suffixed := strings.CutSuffix(e.Key[strings.LastIndexByte(e.Key, ':')+1:], "_lock")
+	if !suffixed || name == "" {
 		return Decoded{}, false
 	}
 	return Decoded{Confidence: Likely, Kind: Mutex, Anonymous: true, Habits: Habits{Careless: true}}, true

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"strconv"
 	"strings"
 	"time"
 )
@@ -20,8 +19,7 @@ func (r redisPy) Recognise(e Entry) (Decoded, bool) {
 		return Decoded{}, false
 	}
 	if isDjangoKey(e.Key) {
-		d := among(e, Likely, h, r.Name(), "django-redis")
-		return d, true
+		return among(e, Likely, h, r.Name(), "django-redis"), true
 	}
 	d := mutex(e, Likely, h)
 	d.Habits = r.usual()
@@ -64,30 +62,21 @@ func (r redisMutex) Recognise(e Entry) (Decoded, bool) {
 		d = mutex(e, Likely, h)
 		d.Habits = r.usual()
 	}
-	if !until.IsZero() && !e.NodeTime.IsZero() && !until.After(e.NodeTime) {
+	if e.lapsed(until) {
 		d.Holders = nil
 	}
 	return d, true
 }
 
-// lapse reads a moment in Unix seconds with a fraction. The end of time, as
-// early versions of redis-py wrote it, is the zero time.
+// lapse reads a moment in Unix seconds with a fraction, as both print it. The
+// end of time, as early versions of redis-py wrote it, is the zero time.
 func lapse(s string) (time.Time, bool) {
 	if s == "2147483649.0" {
 		return time.Time{}, true
 	}
-	whole, fraction, ok := strings.Cut(s, ".")
-	if !ok || len(whole) != 10 || !isDigits(whole) || !isDigits(fraction) {
+	whole, fraction, _ := strings.Cut(s, ".")
+	if len(whole) != 10 || !isDigits(whole) || !isDigits(fraction) {
 		return time.Time{}, false
 	}
-	n, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil {
-		return time.Time{}, false
-	}
-	nanos, err := strconv.ParseInt((fraction + "000000000")[:9], 10, 64)
-	if err != nil {
-		return time.Time{}, false
-	}
-	t := time.Unix(n, nanos)
-	return t, plausible(t)
+	return seconds(s)
 }

@@ -20,7 +20,10 @@ func (redisson) Patterns() []string { return nil }
 
 // redissonHabits are those of a lock that was taken without a lease of its
 // own; with one, nothing renews it.
-var redissonHabits = Habits{Renews: 10 * time.Second}
+var redissonHabits = Habits{
+	Renews:      10 * time.Second,
+	Consequence: "the holder's own unlock will throw an IllegalMonitorStateException",
+}
 
 func (redisson) Recognise(e Entry) (Decoded, bool) {
 	// A client's lock over several deployments has another client on each.

@@ -24,8 +24,10 @@ for _ = 1, 1000 do
     wake(ARGV[3] .. ':' .. head, '0')
     break
   end
-  redis.call('LPOP', KEYS[2])
-  redis.call('ZREM', KEYS[3], head)
+  if redis.pcall('LPOP', KEYS[2]) ~= head then
+    break
+  end
+  redis.pcall('ZREM', KEYS[3], head)
 end
 wake(ARGV[3], '0')
 return 1

@@ -19,7 +19,12 @@ func (r rueidislock) Name() string { return r.name }
 
 func (r rueidislock) Patterns() []string { return []string{r.name + ":*"} }
 
-func (r rueidislock) usual() Habits { return Habits{Renews: 2500 * time.Millisecond} }
+func (r rueidislock) usual() Habits {
+	return Habits{
+		Renews:      2500 * time.Millisecond,
+		Consequence: "the holder's context is cancelled as soon as no majority of its keys is left",
+	}
+}
 
 func (r rueidislock) Recognise(e Entry) (Decoded, bool) {
 	value := e.text()

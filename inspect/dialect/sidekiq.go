@@ -36,7 +36,10 @@ func (sidekiqUniqueJobs) Recognise(e Entry) (Decoded, bool) {
 	if !ok || !isSidekiqDigest(digest) || e.Type != "hash" || len(e.Items) == 0 {
 		return Decoded{}, false
 	}
-	d := Decoded{Confidence: Likely, Kind: Job, Habits: Habits{Endless: true, Enqueued: true}}
+	d := Decoded{Confidence: Likely, Kind: Job, Habits: Habits{
+		Endless: true, Enqueued: true,
+		Consequence: "a second job of the same kind can be queued while the first is still there",
+	}}
 	if strings.HasPrefix(digest, sidekiqPrefix) {
 		d.Confidence = Certain
 	}

@@ -49,7 +49,7 @@ func (unknown) Learn(_ Entry, d *Decoded, answers []any) Extra {
 	pairs, _ := answers[0].([]any)
 	for i := 1; i < len(pairs); i += 2 {
 		if n, _ := pairs[i].(int64); n > 0 {
-			*d = d.Narrow(func(library string) bool { return library == spring{}.Name() })
+			*d = d.likely(spring{}.Name())
 		}
 	}
 	return Extra{}

@@ -6,6 +6,10 @@
 --
 -- Answers 1 deleted, 0 nothing there, -1 somebody else's, -2 no string.
 
+local found = holder_of()
+if found == '' and redis.call('TYPE', LOCK).ok ~= 'string' then
+  return -2
+end
 -- Whoever evicts knows the node only from outside. Without a marker a node of
 -- a quorum either keeps its data for good, or has lost it and with it the
 -- queue, so that nobody can be served wrongly.
@@ -20,8 +24,8 @@ if life == -2 then
 end
 ARGV[3] = life > 0 and int(life) or '0'
 ARGV[4] = '0'
-local answer = release()
-if answer[1] == -1 and redis.call('TYPE', LOCK).ok ~= 'string' then
-  return -2
+release()
+if found == ARGV[1] then
+  return 1
 end
-return answer[1]
+return found and -1 or 0
