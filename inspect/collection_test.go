@@ -198,7 +198,7 @@ func TestLargeValues(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	p := &probe{}
-	if p.fit("GETRANGE") != chunk || p.fit("GET") >= 10 {
+	if p.fit("GETRANGE") != chunk || p.fit("GET") != 1 {
 		t.Errorf("%d %d at first", p.fit("GETRANGE"), p.fit("GET"))
 	}
 	p.fitted("GET", 4<<20, 4)
@@ -208,7 +208,13 @@ func TestFit(t *testing.T) {
 	for range 40 {
 		p.fitted("GET", 40, 1)
 	}
-	if p.fit("GET") != chunk {
+	if p.fit("GET") != 2 {
+		t.Errorf("%d after small ones, one at a time", p.fit("GET"))
+	}
+	for range 10 {
+		p.fitted("GET", 40*p.fit("GET"), p.fit("GET"))
+	}
+	if p.fit("GET") != wholeMost {
 		t.Errorf("%d after many small ones", p.fit("GET"))
 	}
 	p.fitted("GET", 0, 0)

@@ -29,7 +29,7 @@ type probe struct {
 
 	mu      sync.Mutex
 	refused map[string]string // command -> the server's word
-	sizes   map[string]int    // command -> how large its answers were lately, bytes
+	sizes   map[string]fitting
 	facts   facts
 }
 

@@ -242,6 +242,8 @@ func (p *probe) askValue(ctx context.Context, c *cost, command string, questions
 	}
 	sent, received, err := p.send(ctx, c, b)
 	if err != nil {
+		// The answers may have been too large for the time there is.
+		p.fitted(command, batchBytes*len(questions), len(questions))
 		return err
 	}
 	at, bytes := &trip{sent, received}, 0
@@ -388,25 +390,34 @@ func (p *probe) readKind(q *question, at *trip) {
 	}
 }
 
-// batchBytes is how much the answers of one round trip are meant to hold, so
-// that large values do not make a node miss its timeout.
-const batchBytes = 256 << 10
+const (
+	// batchBytes is how much the answers of one round trip are meant to hold,
+	// so that large values do not make a node miss its timeout.
+	batchBytes = 256 << 10
+	// wholeMost is how many values are fetched at once that may be of any size.
+	wholeMost = 16
+)
 
-// fit is how many values are asked for at once, going by the size of those
-// that came last. Of a command that fetches whole values one is asked for at
-// first.
+// fitting is what was learnt of the answers to one command.
+type fitting struct {
+	size int // bytes of one, lately
+	last int // how many were asked for at once
+}
+
+// fit is how many values are asked for at once, going by the size of those that
+// came last. A command that fetches whole values begins with one.
 func (p *probe) fit(command string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	size, ok := p.sizes[command]
-	switch {
-	case !ok && command == "GET":
-		return 1
-	case !ok:
-		return chunk
-	default:
-		return max(1, min(chunk, batchBytes/max(1, size)))
+	f, ok := p.sizes[command]
+	most := chunk
+	if command == "GET" {
+		most = min(wholeMost, max(1, 2*f.last))
 	}
+	if !ok {
+		return most
+	}
+	return max(1, min(most, batchBytes/max(1, f.size)))
 }
 
 // fitted records how large the answers were. It believes large ones at once
@@ -419,12 +430,12 @@ func (p *probe) fitted(command string, bytes, answers int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.sizes == nil {
-		p.sizes = make(map[string]int)
+		p.sizes = make(map[string]fitting)
 	}
-	if last, ok := p.sizes[command]; ok {
-		mean = max(mean, (last+mean)/2)
+	if f, ok := p.sizes[command]; ok {
+		mean = max(mean, (f.size+mean)/2)
 	}
-	p.sizes[command] = mean
+	p.sizes[command] = fitting{size: mean, last: answers}
 }
 
 // upper is a command's name as refusals of it are remembered.
