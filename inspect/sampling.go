@@ -223,7 +223,16 @@ func (p *probe) askValues(ctx context.Context, c *cost, questions []*question) e
 		if err := p.askValue(ctx, c, command, rest[:n]); err != nil {
 			return err
 		}
+		asked := rest[:n]
 		rest = rest[n:]
+		if command != "GET" && !p.allowed(command) {
+			for _, q := range asked {
+				if q.sample.presence == present && q.sample.content() == unread {
+					q.value, q.untyped = nil, false
+					rest = append(rest, q)
+				}
+			}
+		}
 	}
 	return nil
 }
@@ -328,9 +337,8 @@ func (p *probe) nodeTime(at time.Time) time.Time {
 	return at.Round(0).Add(offset.Value)
 }
 
-// askKind finds out the type of what is no string, and asks with GET where
-// GETRANGE was refused or where its empty answer leaves open whether there is
-// an empty value or none.
+// askKind finds out the type of what is no string, and asks with GET where an
+// empty answer to GETRANGE leaves open whether there is an empty value or none.
 func (p *probe) askKind(ctx context.Context, c *cost, questions []*question) error {
 	b := p.batch()
 	for _, q := range questions {
@@ -338,9 +346,8 @@ func (p *probe) askKind(ctx context.Context, c *cost, questions []*question) err
 		if s.presence != present || q.collection != "" {
 			continue
 		}
-		text := s.content() == known
-		empty := text && s.got.entry.Value == ""
-		if q.value != nil && (empty || s.content() == unread) && p.allowed("GET") {
+		empty := s.content() == known && s.got.entry.Value == ""
+		if q.value != nil && empty && p.allowed("GET") {
 			q.get = b.ask(ctx, "get", q.key)
 		} else {
 			q.get = nil
