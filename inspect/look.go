@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 
 	"dlock/lockcore"
 )
@@ -16,12 +17,16 @@ type job struct {
 	before map[string]sample
 	fresh  func(key string) bool // whose values are to be read in any case; nil is none
 	learn  bool                  // ask the server about itself if that was long ago
+	// mine tells which names that the scan finds are to be asked about here;
+	// nil is all.
+	mine func(key string) bool
 }
 
 // report is what came of a job.
 type report struct {
 	member  int
 	samples map[string]sample
+	others  []string // names that were found and are to be asked about elsewhere
 	cost    cost
 	err     error
 }
@@ -30,11 +35,15 @@ type report struct {
 // error also tells whether the node is there.
 func (p *probe) look(ctx context.Context, j job) report {
 	var r report
-	r.samples, r.err = p.doLook(ctx, &r.cost, j)
+	if p.broken != nil {
+		r.err = &nodeError{p.broken}
+		return r
+	}
+	r.samples, r.err = p.doLook(ctx, &r.cost, j, &r.others)
 	return r
 }
 
-func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, error) {
+func (p *probe) doLook(ctx context.Context, c *cost, j job, others *[]string) (map[string]sample, error) {
 	keys := j.keys
 	before := func(key string) (sample, bool) {
 		s, ok := j.before[key]
@@ -45,6 +54,15 @@ func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, 
 		found, err := p.scan(ctx, c, j.scan, j.limit)
 		if err != nil {
 			return nil, err
+		}
+		if j.mine != nil {
+			found = slices.DeleteFunc(found, func(key string) bool {
+				mine := j.mine(key)
+				if !mine {
+					*others = append(*others, key)
+				}
+				return !mine
+			})
 		}
 		keys = join(j.keys, found)
 		if !lastPass.IsZero() {

@@ -38,6 +38,7 @@ type question struct {
 	pttl, idle, queue, value, kind, get, fence *redis.Cmd
 	sample                                     sample
 	lastTouch                                  time.Time // as the idle time tells
+	moved                                      error     // the server's word that another one serves the key
 	read                                       bool      // the value is to be read
 }
 
@@ -90,6 +91,7 @@ func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, k knowl
 		}
 		out[q.key] = q.sample
 	}
+	p.goAhead(ctx, c, questions, k, out)
 	return nil
 }
 
@@ -114,6 +116,10 @@ func (p *probe) askLife(ctx context.Context, c *cost, questions []*question, cur
 		q.sample.sent, q.sample.received = sent, received
 		life, err := q.pttl.Int64()
 		switch {
+		case node.Classify(err) == node.Moved:
+			q.moved = err
+			q.sample.presence, q.sample.err = forbidden, word("PTTL", err)
+			continue
 		case node.Classify(err) == node.Forbidden && refusesCommand(err):
 			// Without PTTL nothing can be said about any key.
 			return &nodeError{err}
@@ -250,6 +256,9 @@ func (p *probe) readValue(q *question, command string, cmd *redis.Cmd, at time.T
 	case nilReply(err):
 		// It ended between the two round trips.
 		s.presence = absent
+	case node.Classify(err) == node.Moved:
+		q.moved = err
+		s.content, s.readAt, s.err = unread, at, word(command, err)
 	case node.Classify(err) == node.WrongType:
 		s.content, s.readAt, s.err = foreign, at, errNoString
 	case err != nil:
