@@ -68,16 +68,6 @@ func check(p Plan) error {
 	return nil
 }
 
-// probeOf finds the node a step is for.
-func (i *Inspector) probeOf(name string) (*probe, bool) {
-	for _, p := range i.probes {
-		if p.node.Name() == name {
-			return p, true
-		}
-	}
-	return nil, false
-}
-
 // send carries out the steps in parallel, once each.
 func (i *Inspector) send(ctx context.Context, p Plan) []NodeOutcome {
 	out := make([]NodeOutcome, len(p.Steps))
@@ -88,13 +78,18 @@ func (i *Inspector) send(ctx context.Context, p Plan) []NodeOutcome {
 		if !s.Send {
 			continue
 		}
-		on, ok := i.probeOf(s.Node)
+		on, ok := i.deployment.probeOf(s.Node)
 		if !ok {
 			o.Outcome, o.Detail = OutNotReached, "there is no node of that name"
 			continue
 		}
 		wg.Go(func() {
-			effect, err := s.release.Run(ctx, on.node.Client())
+			client := on.node.Client()
+			if all, ok := i.deployment.cluster(); ok {
+				// It goes where the slot is by then.
+				client = all.Client()
+			}
+			effect, err := s.release.Run(ctx, client)
 			*o = outcomeOf(s, effect, err)
 		})
 	}
@@ -171,7 +166,7 @@ func (i *Inspector) lookBack(ctx context.Context, p Plan, out []NodeOutcome, sil
 	seen := make([]Maybe[sample], len(out))
 	var wg sync.WaitGroup
 	for n := range out {
-		on, ok := i.probeOf(out[n].Node)
+		on, ok := i.deployment.probeOf(out[n].Node)
 		if !ok || silent[n] {
 			continue
 		}

@@ -217,7 +217,7 @@ func TestEndOfContextIsAtOnce(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- look(i, ctx) }()
-			for i.probes[0].known().at.IsZero() {
+			for i.deployment.present().probes[0].known().at.IsZero() {
 				// n1 has answered, so the question to n2 is out.
 				if ctx.Err() != nil {
 					t.Fatal(ctx.Err())

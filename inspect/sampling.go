@@ -45,6 +45,7 @@ type question struct {
 	collection    string
 	length, bytes int64
 	more          inquiry
+	moved         error // the server's word that another one serves the key
 }
 
 // knowledge is what a look starts from.
@@ -104,6 +105,7 @@ func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, k knowl
 		}
 		out[q.key] = q.sample
 	}
+	p.goAhead(ctx, c, questions, k, out)
 	return nil
 }
 
@@ -129,6 +131,10 @@ func (p *probe) askLife(ctx context.Context, c *cost, questions []*question, cur
 		q.sample.asked = now
 		life, err := q.pttl.Int64()
 		switch {
+		case node.Classify(err) == node.Moved:
+			q.moved = err
+			q.sample.presence, q.sample.got = forbidden, &reading{entry: dialect.Entry{Key: q.key}, err: word("PTTL", err)}
+			continue
 		case node.Classify(err) == node.Forbidden && refusesCommand(err):
 			// Without PTTL nothing can be said about any key.
 			return &nodeError{err}
@@ -292,6 +298,9 @@ func (p *probe) readValue(q *question, command string, cmd *redis.Cmd, at *trip)
 		// It ended between the two round trips.
 		s.presence = absent
 		return 0
+	case node.Classify(err) == node.Moved:
+		q.moved = err
+		p.keep(q, &reading{content: unread, err: word(command, err)}, "", at)
 	case node.Classify(err) == node.WrongType:
 		q.untyped = true
 		p.keep(q, &reading{content: foreign, err: errNoString}, "", at)
@@ -330,11 +339,11 @@ func (p *probe) keep(q *question, r *reading, kind string, at *trip) {
 
 // nodeTime is the node's clock at a moment of ours, zero when it is not known.
 func (p *probe) nodeTime(at time.Time) time.Time {
-	offset := p.known().offset
-	if !offset.Known {
+	clock := p.known().clock
+	if !clock.known {
 		return time.Time{}
 	}
-	return at.Round(0).Add(offset.Value)
+	return at.Round(0).Add(clock.offset())
 }
 
 // askKind finds out the type of what is no string, and asks with GET where an

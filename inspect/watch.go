@@ -51,13 +51,15 @@ func (i *Inspector) Watch(ctx context.Context, emit func(Snapshot)) error {
 func (s *session) round(ctx context.Context, interval time.Duration) {
 	now := s.inspector.now()
 	s.correctAll()
+	s.followServers(ctx)
 	s.mu.Lock()
 	keys := make([]string, 0, len(s.known))
 	for key := range s.known {
 		keys = append(keys, key)
 	}
 	s.mu.Unlock()
-	for _, m := range s.members {
+	shares := s.shares(keys)
+	for n, m := range s.members {
 		if m.busy || m.failures > 0 && now.Before(m.status.NextTry) {
 			continue
 		}
@@ -65,7 +67,7 @@ func (s *session) round(ctx context.Context, interval time.Duration) {
 		if m.scanned.passes == 0 {
 			limit.server = time.Duration(float64(interval) * firstScanShare)
 		}
-		j := job{scan: &m.scan, limit: limit, keys: keys, before: m.samples, learn: true}
+		j := job{scan: &m.scan, limit: limit, keys: shares[n], before: m.samples, learn: true}
 		if m.fresh {
 			m.fresh = false
 			j.fresh = s.freshKeys()
