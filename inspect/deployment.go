@@ -18,9 +18,12 @@ const (
 	// lookupEvery is how often sentinels are asked for the master while
 	// watching, and how soon a cluster is asked again after something showed
 	// that its slots have moved; slotsAge is how long they are believed
-	// otherwise.
+	// otherwise. Where nobody answers the pauses grow.
 	lookupEvery = time.Second
 	slotsAge    = 10 * time.Second
+	// lookupMost is how many of the servers that are well are asked which
+	// slots are where: they should all say the same.
+	lookupMost = 3
 )
 
 // errNotLookedUp is why a deployment has no server yet.
@@ -75,6 +78,7 @@ type deployment struct {
 	stale   bool      // something showed that the layout is not what it was
 	busy    bool      // a lookup is under way
 	asked   time.Time // when the last lookup began
+	failed  int       // lookups in a row in which nobody told anything
 	trouble []string  // per node, why its last lookup failed; "" if it did not
 }
 
@@ -123,6 +127,13 @@ func (d *deployment) doubt() {
 	d.mu.Unlock()
 }
 
+// hurry makes the next lookup come at once.
+func (d *deployment) hurry() {
+	d.mu.Lock()
+	d.asked, d.failed = time.Time{}, 0
+	d.mu.Unlock()
+}
+
 // begin reports whether a lookup is due, and reserves it for the caller if so.
 func (d *deployment) begin() bool {
 	d.mu.Lock()
@@ -132,7 +143,14 @@ func (d *deployment) begin() bool {
 	}
 	age := d.now().Sub(d.asked)
 	_, cluster := d.cluster()
-	if age < lookupEvery || cluster && !d.stale && age < slotsAge {
+	pause := lookupEvery
+	switch {
+	case d.failed > 0:
+		pause = backoff(d.failed, 0.5)
+	case cluster && !d.stale:
+		pause = slotsAge
+	}
+	if age < pause {
 		return false
 	}
 	d.busy = true
@@ -163,6 +181,9 @@ func (d *deployment) lookUp(ctx context.Context, well []string) (changed bool) {
 		return false // given up, or somebody has asked later and was faster
 	}
 	d.asked, d.stale = start, false
+	if d.failed++; slices.ContainsFunc(found, func(all []node.Primary) bool { return len(all) > 0 }) {
+		d.failed = 0
+	}
 	before := d.layout
 	for i, n := range d.nodes {
 		d.trouble[i] = ""
@@ -184,7 +205,7 @@ func (d *deployment) lookUp(ctx context.Context, well []string) (changed bool) {
 // unfound takes in that a node could not be looked up: what was known of it
 // before still stands.
 func (d *deployment) unfound(i int, err error) {
-	if len(d.layout.probes) > i && d.layout.probes[i].broken != nil {
+	if old := d.layout.probes[min(i, len(d.layout.probes)-1)]; old.broken != nil && old.broken.Error() != err.Error() {
 		p := d.make(d.nodes[i].Name(), d.nodes[i])
 		p.broken = err
 		d.replace(i, p)

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"dlock/inspect/dialect"
 	"dlock/lockcore/node"
@@ -25,6 +26,8 @@ func (s *session) followServers(ctx context.Context) {
 			well = append(well, m.probe.node.Addr())
 		}
 	}
+	rand.Shuffle(len(well), func(a, b int) { well[a], well[b] = well[b], well[a] })
+	well = well[:min(len(well), lookupMost)]
 	if first {
 		d.lookUp(ctx, nil)
 	} else {

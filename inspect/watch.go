@@ -125,6 +125,7 @@ func (s *session) pause(ctx context.Context, start time.Time) error {
 func (s *session) tryEverything() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.inspector.deployment.hurry()
 	for _, m := range s.members {
 		m.fresh = true
 		if m.busy {
