@@ -1,6 +1,8 @@
 package lockcore
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -15,6 +17,17 @@ func (k *Lock) ValidUntil() time.Time {
 
 // Hear has the Locker receive a message as if node had published it.
 func (l *Locker) Hear(node int, payload string) { l.heard(node, payload) }
+
+// PutBackRequest is how the request ends that puts the lock's entry back where
+// it is missing, on the wire.
+func PutBackRequest(k *Lock) []byte {
+	var b bytes.Buffer
+	for _, arg := range []any{k.Token(), k.cfg.ttl.Milliseconds(), k.Fence(), k.cfg.companionLife(), 1} {
+		s := fmt.Sprint(arg)
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(s), s)
+	}
+	return b.Bytes()
+}
 
 // WithNow sets the clock a Locker goes by.
 func WithNow(now func() time.Time) Option { return withNow(now) }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"dlock/lockcore/node"
 )
 
 // Lock is one grant. It is safe for concurrent use. It ends once: by Release,
@@ -201,7 +203,14 @@ func (k *Lock) putBackOn(i int, a answer) {
 			done() // a release may have been sent before it was our turn
 			return
 		}
-		k.locker.voters[i].extend(k.candidate.entry, k.Fence(), true, func(answer) { done() })
+		k.locker.voters[i].extend(k.candidate.entry, k.Fence(), true, func(a answer) {
+			if node.Classify(a.err).Unanswered() {
+				// On another connection the release may be faster: it must
+				// leave a mark for this one to run into.
+				k.candidate.ballots[i].lost = true
+			}
+			done()
+		})
 	})
 }
 

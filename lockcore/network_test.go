@@ -40,9 +40,13 @@ type site struct {
 
 // link is what one client's connections to one node have in common.
 type link struct {
-	net     *network
-	site    *site
-	frozen  barrier // shut while nothing gets through
+	net    *network
+	site   *site
+	frozen barrier // shut while nothing gets through
+	// stalls picks requests that, with whatever follows on their connection,
+	// are held up while stalled is shut; other connections overtake them.
+	stalls  func(request []byte) bool
+	stalled barrier
 	latency time.Duration
 	odds
 }
@@ -273,6 +277,9 @@ func (w *wire) forward() {
 				w.mu.Lock()
 				w.pushes = true
 				w.mu.Unlock()
+			}
+			if l.stalls != nil && l.stalls(p.data) && !l.stalled.pass(w.broken) {
+				return
 			}
 			if l.net.chance(l.cutBefore, "cut before execution") {
 				w.cut()

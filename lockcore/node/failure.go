@@ -50,6 +50,12 @@ func (k Kind) Transient() bool {
 	return k == Unreachable || k == TimedOut || k == NotServing
 }
 
+// Unanswered reports whether the node has not said what became of the command:
+// it may have been carried out, or be carried out yet.
+func (k Kind) Unanswered() bool {
+	return k == Unreachable || k == TimedOut || k == Canceled
+}
+
 // notServing lists the error codes of a server that may answer properly later.
 var notServing = []string{
 	"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "OOM", "NOREPLICAS", "MISCONF", "UNKILLABLE",
