@@ -132,8 +132,9 @@ const (
 	LossGone LossReason = "it is gone from too many nodes"
 	// LossTaken: somebody else holds it.
 	LossTaken LossReason = "somebody else holds it"
-	// LossSuspended: wall clock and monotonic clock have drifted apart by
-	// more than its validity: the machine was suspended, or its clock was set.
+	// LossSuspended: its validity ended while the machine was suspended for
+	// more than a second, or its clock was set forward by that much: the wall
+	// clock saw that time pass and the monotonic clock did not.
 	LossSuspended LossReason = "the machine was suspended or its clock was set"
 	// LossClosed: its Locker was closed.
 	LossClosed LossReason = "its locker was closed"

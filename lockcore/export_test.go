@@ -15,6 +15,16 @@ func (k *Lock) ValidUntil() time.Time {
 	return k.lease.base.Add(k.lease.length)
 }
 
+// ValidSince is the moment that the validity promised at present counts from.
+func (k *Lock) ValidSince() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lease.base
+}
+
+// ClockCheck is how long after a suspend of the machine holders may learn of it.
+const ClockCheck = clockCheck
+
 // Hear has the Locker receive a message as if node had published it.
 func (l *Locker) Hear(node int, payload string) { l.heard(node, payload) }
 

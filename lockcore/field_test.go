@@ -457,8 +457,8 @@ func TestAPutBackThatComesAfterTheReleaseBringsNothingBack(t *testing.T) {
 		b.nodes[0].redis.Del("lock:job")
 		arrived := make(chan struct{})
 		putBack := lockcore.PutBackRequest(h.lock)
-		c.links[0].stalled.close()
-		c.links[0].stalls = func(request []byte) bool {
+		c.links[0].heldUp.close()
+		c.links[0].holdsUp = func(request []byte) bool {
 			if !bytes.Contains(request, putBack) {
 				return false
 			}
@@ -472,7 +472,7 @@ func TestAPutBackThatComesAfterTheReleaseBringsNothingBack(t *testing.T) {
 		time.Sleep(2 * c.nodes[0].Timeout()) // it is given up
 		h.release()
 		synctest.Wait()
-		c.links[0].stalled.open()
+		c.links[0].heldUp.open()
 		time.Sleep(time.Second)
 		for i := range b.nodes {
 			if v := b.stored(i, "lock:job"); v != "" {

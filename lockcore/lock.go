@@ -82,8 +82,8 @@ func (k *Lock) Context() context.Context { return k.ctx }
 
 // Done is closed when the lock has ended, at the latest when its validity is
 // over by this process's clock, whether or not any node can be reached. A
-// process that was paused learns of it only after it wakes; that is what
-// fencing is for.
+// process that was paused learns of it only after it wakes, after a suspend of
+// the machine within a quarter of a second; that is what fencing is for.
 func (k *Lock) Done() <-chan struct{} { return k.ctx.Done() }
 
 // Err is nil while the lock is held, then ErrReleased or a *LostError.
@@ -96,9 +96,10 @@ func (k *Lock) Valid() bool { return k.Err() == nil && k.Remaining() > 0 }
 // Remaining is how long the lock stays valid if it is not renewed; never
 // negative.
 func (k *Lock) Remaining() time.Duration {
+	now := k.cfg.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return max(0, k.lease.remaining(k.cfg.now()))
+	return max(0, k.lease.remaining(now))
 }
 
 // Renewals counts the successful extensions so far.
@@ -129,9 +130,9 @@ func (k *Lock) extend(ctx context.Context) error {
 	if err := k.Err(); err != nil {
 		return err
 	}
+	started := k.cfg.now()
 	k.mu.Lock()
 	current := k.lease
-	started := k.cfg.now()
 	k.lastSent = started
 	k.mu.Unlock()
 	left := current.remaining(started)
@@ -271,8 +272,9 @@ func (k *Lock) release(ctx context.Context) error {
 		return lost
 	}
 	if silent := k.silent(round.got); len(silent) > len(l.voters)-l.quorum {
+		now := k.cfg.now()
 		k.mu.Lock()
-		within := max(0, k.cfg.ttl-k.cfg.now().Sub(k.lastSent))
+		within := max(0, k.cfg.ttl-elapsed(k.lastSent, now))
 		k.mu.Unlock()
 		return &NotReleasedError{Resource: k.resource, Within: within, Nodes: silent}
 	}
