@@ -76,6 +76,10 @@ func Classify(err error) Kind {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, redis.ErrPoolTimeout):
 		return TimedOut
 	}
+	var redacted *redactedError
+	if errors.As(err, &redacted) {
+		return redacted.kind
+	}
 	var reply redis.Error
 	if errors.As(err, &reply) {
 		return classifyReply(strings.TrimPrefix(reply.Error(), "ERR user_script:"))
@@ -110,8 +114,10 @@ func classifyReply(text string) Kind {
 	return Refused
 }
 
-// Explain puts a failure into a few words, without a secret and without the
-// noise of the layers it came through. Bytes from the server may be in it.
+// Explain puts a failure into a few words, without the noise of the layers it
+// came through. Bytes from the server may be in it, but no secret: an error
+// of a [Node]'s client holds none, and of any other one what a server repeats
+// of arguments that it did not understand is left out.
 func Explain(err error) string {
 	if err == nil {
 		return ""
@@ -145,8 +151,8 @@ func Explain(err error) string {
 		}
 		return err.Error()
 	case Unauthorized:
-		return "AUTH refused: " + err.Error()
+		return "AUTH refused: " + Secrets{}.Redact(err.Error())
 	default:
-		return err.Error()
+		return Secrets{}.Redact(err.Error())
 	}
 }
