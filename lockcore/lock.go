@@ -65,8 +65,8 @@ func (k *Lock) Resource() string { return k.resource }
 // Key is the Redis key that holds the lock.
 func (k *Lock) Key() string { return k.candidate.entry.keys[0] }
 
-// Token is the value stored under the key. Whoever knows it can release the
-// lock.
+// Token is the value stored under the key, as Token.String writes it. It is no
+// secret: whoever may read the key sees it.
 func (k *Lock) Token() Token { return k.candidate.token }
 
 // Fence is the fencing token: larger than that of every earlier grant of this
@@ -76,8 +76,8 @@ func (k *Lock) Token() Token { return k.candidate.token }
 func (k *Lock) Fence() int64 { return k.candidate.fence }
 
 // Context ends when the lock does, with its cause: ErrReleased or a
-// *LostError. It carries the values of the context given to Acquire, but not
-// its deadline.
+// *LostError, for context.Cause. It carries the values of the context given to
+// Acquire, but ends neither with that one nor at its deadline.
 func (k *Lock) Context() context.Context { return k.ctx }
 
 // Done is closed when the lock has ended, at the latest when its validity is
@@ -109,10 +109,12 @@ func (k *Lock) Renewals() int {
 	return k.renewals
 }
 
-// Extend renews the lease to a full TTL from now. It returns nil if a quorum
-// confirmed it, a *LostError if the lock is lost (it has then ended), or a
-// *NoQuorumError if too few nodes answered in time; the lock is then still
-// held for Remaining, and trying again makes sense.
+// Extend renews the lease to a full TTL from now; with the watchdog on there is
+// no need to. It returns nil if a quorum confirmed it, a *LostError if the lock
+// is lost (it has then ended), or a *NoQuorumError if too few nodes answered in
+// time; the lock is then still held for Remaining, and trying again makes sense.
+// If ctx ends first, that is joined to the *NoQuorumError. After Release it
+// returns ErrReleased.
 func (k *Lock) Extend(ctx context.Context) error {
 	started := k.cfg.now()
 	err := k.extend(ctx)
@@ -216,8 +218,11 @@ func (k *Lock) putBackOn(i int, a answer) {
 }
 
 // Release gives the lock back: on every node the key is deleted if it still
-// holds this grant's token. It works although ctx is cancelled. The lock's
-// context ends before anything is sent.
+// holds this grant's token. The end of ctx neither prevents it nor cuts it short:
+// it waits for a quorum, at most for the node timeout or for a node's own
+// command timeout, whichever is longer. The lock's context ends before anything
+// is sent. Nodes that are not reached are tried again in the background, for a
+// TTL or until the Locker is closed.
 //
 // It returns nil once a quorum of nodes has let go; a *LostError if the lock
 // had been lost before, in which case nothing of others was touched; or a
