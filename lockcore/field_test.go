@@ -1,11 +1,13 @@
 package lockcore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"dlock/demo/lab"
@@ -31,7 +33,8 @@ import (
 //	one token for a whole process            TestTokensAreNeverReused, TestOneProcessDoesNotReleaseItsOwnSuccessor, TestAnEmptyValueIsAHolder
 //	errors that say the wrong thing          TestHeldLockIsRefusedWithItsHolder, TestWaitEndsWithTheContextAndSaysBoth, TestReleaseSaysWhatCameOfIt,
 //	                                         TestLateNewsDoesNotReleaseTwice
-//	renewal outlives the lock                TestNothingRenewsALockThatWasGivenUp, TestARenewalInFlightDoesNotOutliveItsLock
+//	renewal outlives the lock                TestNothingRenewsALockThatWasGivenUp, TestARenewalInFlightDoesNotOutliveItsLock,
+//	                                         TestAPutBackThatComesAfterTheReleaseBringsNothingBack
 //	renewal stops after an error             TestRenewalGoesOnAfterEachTransientFailure, TestExtendWaitsForAnotherOneNoLongerThanItsContext
 //	the owner is never told                  TestHolderIsToldThoughNoNodeCanBeReached, TestHolderIsToldInTimeThoughAllNodesHang,
 //	                                         TestWithoutWatchdogTheHolderIsToldWhenValidityEnds
@@ -437,6 +440,46 @@ func TestARenewalInFlightDoesNotOutliveItsLock(t *testing.T) {
 			}
 			time.Sleep(ttl / 10)
 		}
+	})
+}
+
+// A put-back that was given up may be under way still, and be carried out
+// after the release has been answered on another connection.
+func TestAPutBackThatComesAfterTheReleaseBringsNothingBack(t *testing.T) {
+	played(t, 3, time.Minute, func(t *testing.T, b *bubble) {
+		c := b.actor(0)
+		defer c.close()
+		h := c.take("job", 0, lockcore.WithWatchdog(false))
+		if err := h.lock.Extend(background); err != nil { // the script is known now
+			t.Fatal(err)
+		}
+		b.nodes[0].tick()
+		b.nodes[0].redis.Del("lock:job")
+		arrived := make(chan struct{})
+		putBack := lockcore.PutBackRequest(h.lock)
+		c.links[0].heldUp.close()
+		c.links[0].holdsUp = func(request []byte) bool {
+			if !bytes.Contains(request, putBack) {
+				return false
+			}
+			close(arrived)
+			return true
+		}
+		if err := h.lock.Extend(background); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, "the put-back", arrived)
+		time.Sleep(2 * c.nodes[0].Timeout()) // it is given up
+		h.release()
+		synctest.Wait()
+		c.links[0].heldUp.open()
+		time.Sleep(time.Second)
+		for i := range b.nodes {
+			if v := b.stored(i, "lock:job"); v != "" {
+				t.Errorf("node %d has it again: %s", i, v)
+			}
+		}
+		c.take("job", 0).release()
 	})
 }
 

@@ -147,19 +147,7 @@ func (d *deployment) resume(nodes ...int) {
 }
 
 // eventually polls until ok, and fails the test if that never happens.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("never happened: %s", what)
-		case <-tick.C:
-		}
-	}
-}
+var eventually = labtest.Eventually
 
 // ended waits for a channel that must be closed.
 func ended(t testing.TB, what string, done <-chan struct{}) {

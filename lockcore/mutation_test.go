@@ -165,7 +165,7 @@ func (c *client) take(resource string, wait time.Duration, opts ...lockcore.Opti
 		c.w.book.wrong("%s: %v", c.name, err)
 		panic(err)
 	}
-	return c.w.book.granted(c.name, called, k, c.skew, c.w.tolerance)
+	return c.w.book.granted(c, called, k)
 }
 
 func (c *client) willTake(resource string, opts ...lockcore.Option) <-chan *holding {

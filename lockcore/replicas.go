@@ -17,9 +17,10 @@ func WithReplicas(n int, timeout time.Duration) Option {
 	return func(c *config) { c.replicas, c.replicaWait = n, timeout }
 }
 
-// Replicas is how many replicas have confirmed the grant, the fewest of any
-// node of the quorum that has most; false if that was not asked for, see
-// [WithReplicas]. On independent nodes, which have none, it is 0.
+// Replicas is how many replicas each node has, on which the lock stands, that
+// had confirmed the grant: of the quorum of nodes with the most, the fewest.
+// False means that this was not asked for, see [WithReplicas]. Nodes without
+// replicas count 0.
 func (k *Lock) Replicas() (confirmed int, asked bool) {
 	return k.replicas, k.cfg.replicas > 0
 }

@@ -141,7 +141,7 @@ func (m *nodeModel) extend(c contender, fence int64, back bool) string {
 		return "1 0 " + c.token
 	case m.holder != "":
 		return fmt.Sprintf("-1 %d %s", m.fence, m.holder)
-	case back && m.fence <= fence && m.votes():
+	case back && m.fence <= fence && m.votes() && !m.gone[c.token]:
 		m.holder = c.token
 		delete(m.waiters, c.token)
 		m.fence = max(m.fence, fence)
