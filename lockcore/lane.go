@@ -2,7 +2,6 @@ package lockcore
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -39,7 +38,7 @@ type call struct {
 	cmd    *redis.Cmd
 	// must says that it is sent however long it had to wait.
 	must bool
-	done func(reply []any, sent bool, err error)
+	done func(reply string, sent bool, err error)
 }
 
 // errNotSent is the error of a call that waited for so long behind a node
@@ -128,7 +127,7 @@ func (l *lane) flush(batch []*call, limit time.Duration) {
 	fresh := batch[:0]
 	for _, c := range batch {
 		if start.Sub(c.queued) > l.timeout && !c.must {
-			c.done(nil, false, errNotSent)
+			c.done("", false, errNotSent)
 			continue
 		}
 		fresh = append(fresh, c)
@@ -193,16 +192,12 @@ func (l *lane) observe(took time.Duration) {
 }
 
 func (c *call) finish() {
-	reply, err := c.cmd.Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		c.done(nil, true, err)
+	reply, err := c.cmd.Text()
+	if err != nil {
+		c.done("", true, err)
 		return
 	}
-	values, ok := reply.([]any)
-	if !ok {
-		values = []any{reply}
-	}
-	c.done(values, true, nil)
+	c.done(reply, true, nil)
 }
 
 func (c *call) command(ctx context.Context, name, script string) *redis.Cmd {

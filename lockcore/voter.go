@@ -5,8 +5,10 @@ import (
 	"crypto/sha1"
 	"embed"
 	"encoding/hex"
-	"fmt"
+	"errors"
+	"math"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,10 +19,10 @@ import (
 var scriptFiles embed.FS
 
 var (
-	acquireScript = script("common", "acquire")
-	extendScript  = script("common", "extend")
-	raiseScript   = script("common", "raise")
-	releaseScript = script("common", "release")
+	acquireScript = script("keys", "free", "common", "acquire")
+	extendScript  = script("keys", "common", "extend")
+	raiseScript   = script("keys", "common", "raise")
+	releaseScript = script("keys", "own", "common", "release")
 	birthScript   = script("birth")
 )
 
@@ -124,24 +126,25 @@ type vote struct {
 // that a restarted node left behind in the pool. limit is how long the caller
 // would wait for the answer anyway.
 func (v voter) acquire(e *entry, fence int64, window, limit time.Duration, done func(vote)) {
+	queue := "0"
+	if window > 0 {
+		queue = strconv.FormatInt(window.Milliseconds(), 10) + " " + e.channel
+	}
 	c := &call{
 		script: acquireScript, keys: e.keys,
-		args: []any{e.token, e.ticket, e.ttl.Milliseconds(), fence, e.companionLife, window.Milliseconds(), e.channel},
+		args: []any{e.token, e.ticket, e.ttl.Milliseconds(), fence, e.companionLife, queue},
 	}
-	answered := func(reply []any, sent bool, err error) {
+	answered := func(reply string, sent bool, err error) {
 		if err != nil {
 			done(vote{err: err, unsent: !sent})
 			return
 		}
-		r := replyReader{reply: reply}
-		out := vote{
-			verdict: verdict(r.int(0)), fence: r.int(1), left: time.Duration(r.int(2)) * time.Millisecond, found: r.string(3),
-			ahead: r.int(4), longest: time.Duration(r.int(5)) * time.Millisecond,
-		}
-		out.err = r.err
+		r := replyReader{rest: reply}
+		out := vote{verdict: verdict(r.int()), fence: r.int(), left: r.ms(), ahead: r.int(), longest: r.ms()}
+		out.found, out.err = r.rest, r.err
 		done(out)
 	}
-	c.done = func(reply []any, sent bool, err error) {
+	c.done = func(reply string, sent bool, err error) {
 		if node.Classify(err) != node.Unreachable {
 			answered(reply, sent, err)
 			return
@@ -180,14 +183,14 @@ func (v voter) extend(e *entry, fence int64, putBack bool, done func(answer)) {
 	v.lane.send(&call{
 		script: extendScript, keys: e.keys,
 		args: []any{e.token, e.ttl.Milliseconds(), fence, e.companionLife, back},
-		done: func(reply []any, _ bool, err error) {
+		done: func(reply string, _ bool, err error) {
 			if err != nil {
 				done(answer{err: err})
 				return
 			}
-			r := replyReader{reply: reply}
-			out := answer{standing: standing(r.int(0)), fence: r.int(1), found: r.string(2)}
-			out.err = r.err
+			r := replyReader{rest: reply}
+			out := answer{standing: standing(r.int()), fence: r.int()}
+			out.found, out.err = r.rest, r.err
 			done(out)
 		},
 	})
@@ -196,13 +199,13 @@ func (v voter) extend(e *entry, fence int64, putBack bool, done func(answer)) {
 func (v voter) raise(e *entry, fence int64, done func(bool, error)) {
 	v.lane.send(&call{
 		script: raiseScript, keys: e.keys, args: []any{e.token, fence, e.companionLife},
-		done: func(reply []any, _ bool, err error) {
+		done: func(reply string, _ bool, err error) {
 			if err != nil {
 				done(false, err)
 				return
 			}
-			r := replyReader{reply: reply}
-			done(r.int(0) == 1, r.err)
+			r := replyReader{rest: reply}
+			done(r.int() == 1, r.err)
 		},
 	})
 }
@@ -212,14 +215,14 @@ func (v voter) raise(e *entry, fence int64, done func(bool, error)) {
 func (v voter) release(e *entry, fence int64, late time.Duration, done func(answer)) {
 	v.lane.send(&call{
 		script: e.release, keys: e.keys, args: []any{e.token, fence, e.companionLife, late.Milliseconds()},
-		done: func(reply []any, _ bool, err error) {
+		done: func(reply string, _ bool, err error) {
 			if err != nil {
 				done(answer{err: err})
 				return
 			}
-			r := replyReader{reply: reply}
-			out := answer{standing: standing(r.int(0)), left: time.Duration(r.int(1)) * time.Millisecond, found: r.string(2)}
-			out.err = r.err
+			r := replyReader{rest: reply}
+			out := answer{standing: standing(r.int()), left: r.ms()}
+			out.found, out.err = r.rest, r.err
 			done(out)
 		},
 	})
@@ -234,49 +237,31 @@ func (v voter) bear(marker string, nothingForgotten bool, longest time.Duration,
 	v.lane.send(&call{
 		script: birthScript, keys: []string{marker}, args: []any{first, longest.Milliseconds(), v.run.load(), 0},
 		// If it failed the next acquire finds the node unmarked again.
-		done: func([]any, bool, error) { done() },
+		done: func(string, bool, error) { done() },
 	})
 }
 
-// replyReader takes a script's reply apart and remembers the first thing that
-// is not as it should be.
+// replyReader takes a script's reply apart, part by part, and remembers the
+// first thing that is not as it should be. What is left at the end is text that
+// may be anything.
 type replyReader struct {
-	reply []any
-	err   error
+	rest string
+	err  error
 }
 
-func (r *replyReader) at(i int) any {
-	if i >= len(r.reply) {
-		r.fail()
-		return nil
+func (r *replyReader) int() int64 {
+	part, rest, _ := strings.Cut(r.rest, " ")
+	r.rest = rest
+	n, err := strconv.ParseInt(part, 10, 64)
+	if err != nil && r.err == nil {
+		r.err = errors.New("the node answered something that is not the script's reply")
 	}
-	return r.reply[i]
+	return n
 }
 
-func (r *replyReader) int(i int) int64 {
-	switch v := r.at(i).(type) {
-	case int64:
-		return v
-	case string:
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err == nil {
-			return n
-		}
-	}
-	r.fail()
-	return 0
-}
-
-func (r *replyReader) string(i int) string {
-	s, ok := r.at(i).(string)
-	if !ok {
-		r.fail()
-	}
-	return s
-}
-
-func (r *replyReader) fail() {
-	if r.err == nil {
-		r.err = fmt.Errorf("the node answered something that is not the script's reply")
-	}
+// ms reads a time, negative for no end. A server may claim any number, so it
+// is kept to what can be added to.
+func (r *replyReader) ms() time.Duration {
+	const most = int64(math.MaxInt64 / time.Millisecond / 2)
+	return time.Duration(min(max(r.int(), -1), most)) * time.Millisecond
 }
