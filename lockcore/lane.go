@@ -2,6 +2,7 @@ package lockcore
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,19 +24,18 @@ type lane struct {
 	background *background
 
 	mu       sync.Mutex
-	queue    []*call
+	queue    []*call // what waits to be sent
 	inFlight int
 	rtt      time.Duration // the shortest of late; see observe
 }
 
 // call is one script on its way. done is called once, from a goroutine of the
-// lane, and must not block.
+// lane or of the caller, and must not block.
 type call struct {
 	script *luaScript
-	keys   []string
-	args   []any
+	args   []any // as EVALSHA has them; other calls may share them
 	queued time.Time
-	cmd    *redis.Cmd
+	cmd    *redis.StringCmd
 	// must says that it is sent however long it had to wait.
 	must bool
 	done func(reply string, sent bool, err error)
@@ -69,7 +69,12 @@ func (l *lane) do(c *call, limit time.Duration) {
 	}
 	l.inFlight++
 	l.mu.Unlock()
-	l.flush([]*call{c}, min(l.timeout, limit))
+	ctx := context.Background()
+	if limit < l.timeout {
+		ctx = deadline{ctx, c.queued.Add(limit)}
+	}
+	only := [1]*call{c}
+	l.flush(ctx, only[:], nil)
 	l.mu.Lock()
 	if len(l.queue) > 0 { // others have come meanwhile
 		l.mu.Unlock()
@@ -79,6 +84,15 @@ func (l *lane) do(c *call, limit time.Duration) {
 	l.inFlight--
 	l.mu.Unlock()
 }
+
+// deadline is a context that ends without a timer: go-redis passes the moment
+// on to the socket and looks no further.
+type deadline struct {
+	context.Context
+	at time.Time
+}
+
+func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
 
 // send queues a call and returns at once.
 func (l *lane) send(c *call) {
@@ -104,25 +118,34 @@ func (l *lane) window() int {
 
 // run sends pipelines until the queue is empty.
 func (l *lane) run() {
+	var batch []*call
+	var pipe redis.Pipeliner
 	for {
+		clear(batch)
 		l.mu.Lock()
 		if len(l.queue) == 0 {
 			l.inFlight--
 			l.mu.Unlock()
 			return
 		}
-		n := min(len(l.queue), largestPipe)
-		batch := l.queue[:n:n]
-		l.queue = l.queue[n:]
-		if len(l.queue) == 0 {
-			l.queue = nil
+		if len(l.queue) <= largestPipe {
+			// All of it, and the next ones go where the last batch was.
+			batch, l.queue = l.queue, batch[:0]
+		} else {
+			batch = append(batch[:0], l.queue[:largestPipe]...)
+			l.queue = append(l.queue[:0], l.queue[largestPipe:]...)
 		}
 		l.mu.Unlock()
-		l.flush(batch, l.timeout)
+		if pipe == nil && len(batch) > 1 {
+			pipe = l.client.Pipeline()
+		}
+		l.flush(context.Background(), batch, pipe)
 	}
 }
 
-func (l *lane) flush(batch []*call, limit time.Duration) {
+// flush sends calls and deals with their answers. pipe is an empty pipeline,
+// needed for more than one.
+func (l *lane) flush(ctx context.Context, batch []*call, pipe redis.Pipeliner) {
 	start := time.Now()
 	fresh := batch[:0]
 	for _, c := range batch {
@@ -135,14 +158,16 @@ func (l *lane) flush(batch []*call, limit time.Duration) {
 	if len(fresh) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	l.exec(ctx, fresh, func(c *call) *redis.Cmd { return c.command(ctx, "evalsha", c.script.hash) })
+	for _, c := range fresh {
+		c.cmd = redis.NewStringCmd(ctx, c.args...)
+	}
+	l.exec(ctx, fresh, pipe)
 	l.observe(time.Since(start))
 
 	var unknown []*call
 	for _, c := range fresh {
 		if err := c.cmd.Err(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
+			c.cmd = redis.NewStringCmd(ctx, c.whole()...)
 			unknown = append(unknown, c)
 			continue
 		}
@@ -150,29 +175,28 @@ func (l *lane) flush(batch []*call, limit time.Duration) {
 	}
 	if len(unknown) > 0 {
 		// The node was restarted, or told to forget its scripts.
-		l.exec(ctx, unknown, func(c *call) *redis.Cmd { return c.command(ctx, "eval", c.script.source) })
+		l.exec(ctx, unknown, pipe)
 		for _, c := range unknown {
 			c.finish()
 		}
 	}
 }
 
-func (l *lane) exec(ctx context.Context, calls []*call, build func(*call) *redis.Cmd) {
+// exec has the server run the calls' commands. Errors are left in those.
+func (l *lane) exec(ctx context.Context, calls []*call, pipe redis.Pipeliner) {
 	if len(calls) == 1 {
-		calls[0].cmd = build(calls[0])
-		_ = l.client.Process(ctx, calls[0].cmd) // the error is in the command
+		_ = l.client.Process(ctx, calls[0].cmd)
 		return
 	}
-	pipe := l.client.Pipeline()
 	for _, c := range calls {
-		c.cmd = build(c)
 		_ = pipe.Process(ctx, c.cmd)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		for _, c := range calls {
 			// Each command has its own error, except where the connection
-			// could not be set up: then go-redis tells only here.
-			if c.cmd.Err() == nil && c.cmd.Val() == nil {
+			// could not be set up: then go-redis tells only here. No script
+			// answers with nothing.
+			if c.cmd.Err() == nil && c.cmd.Val() == "" {
 				c.cmd.SetErr(err)
 			}
 		}
@@ -192,21 +216,27 @@ func (l *lane) observe(took time.Duration) {
 }
 
 func (c *call) finish() {
-	reply, err := c.cmd.Text()
-	if err != nil {
-		c.done("", true, err)
-		return
+	reply, err := c.cmd.Result()
+	if err == redis.Nil {
+		err = errNoReply // else it would look like success
 	}
-	c.done(reply, true, nil)
+	c.done(reply, true, err)
 }
 
-func (c *call) command(ctx context.Context, name, script string) *redis.Cmd {
-	args := make([]any, 0, 3+len(c.keys)+len(c.args))
-	args = append(args, name, script, len(c.keys))
-	for _, k := range c.keys {
-		args = append(args, k)
+// command writes a script's call: name, script, number of keys, keys, arguments.
+// Strings and numbers are best given as pointers, which cost nothing to keep.
+func command(script *luaScript, keys []string, args ...any) []any {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, "evalsha", &script.hash, len(keys))
+	for i := range keys {
+		all = append(all, &keys[i])
 	}
-	cmd := redis.NewCmd(ctx, append(args, c.args...)...)
-	cmd.SetFirstKeyPos(3)
-	return cmd
+	return append(all, args...)
+}
+
+// whole is the call with the script's text instead of its name.
+func (c *call) whole() []any {
+	all := slices.Clone(c.args)
+	all[0], all[1] = "eval", &c.script.source
+	return all
 }
