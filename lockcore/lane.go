@@ -2,6 +2,7 @@ package lockcore
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -24,9 +25,13 @@ type lane struct {
 	background *background
 
 	mu       sync.Mutex
-	queue    []*call // what waits to be sent
-	inFlight int
-	rtt      time.Duration // the shortest of late; see observe
+	queue    []*call   // what waits to be sent
+	inFlight int       // pipelines on their way
+	calls    int       // in those
+	started  time.Time // when the newest of those was sent
+	// The round trip, and what it is taken from; see observe.
+	rtt, lately, before time.Duration
+	since               time.Time
 }
 
 // call is one script on its way. done is called once, from a goroutine of the
@@ -46,8 +51,10 @@ type call struct {
 var errNotSent = context.DeadlineExceeded
 
 const (
-	slowestFast = time.Millisecond // round trip up to which a link counts as fast
-	fastWindow  = 2                // pipelines on their way
+	slowestFast = time.Millisecond      // round trip up to which a link counts as fast
+	longestFast = 20 * time.Millisecond // after which a pipeline on such a link is thought to hang
+	rttSpan     = 5 * time.Second       // how far back the round trip is remembered, and up to twice that
+	fastWindow  = 2                     // pipelines on their way
 	slowWindow  = 32
 	largestPipe = 512 // calls in one pipeline
 )
@@ -99,7 +106,7 @@ func (l *lane) send(c *call) {
 	c.queued = time.Now()
 	l.mu.Lock()
 	l.queue = append(l.queue, c)
-	start := l.inFlight < l.window()
+	start := l.mayStart(c.queued)
 	if start {
 		l.inFlight++
 	}
@@ -109,11 +116,19 @@ func (l *lane) send(c *call) {
 	}
 }
 
-func (l *lane) window() int {
-	if l.rtt > slowestFast {
-		return slowWindow
+// mayStart reports whether what is queued is to be sent in a pipeline of its
+// own, beside those on their way. On a fast link a second one waits until it is
+// half as long as the first: else the second is a trickle of single calls, each
+// of which costs both sides as much as a pipeline. But nothing waits long behind
+// a pipeline that hangs.
+func (l *lane) mayStart(now time.Time) bool {
+	switch {
+	case l.inFlight == 0:
+		return true
+	case l.rtt > slowestFast:
+		return l.inFlight < slowWindow
 	}
-	return fastWindow
+	return l.inFlight < fastWindow && (2*len(l.queue) >= l.calls || now.Sub(l.started) > longestFast)
 }
 
 // run sends pipelines until the queue is empty.
@@ -121,8 +136,15 @@ func (l *lane) run() {
 	var batch []*call
 	var pipe redis.Pipeliner
 	for {
+		n := len(batch)
 		clear(batch)
+		if n > 1 {
+			// Those who have just been answered may have more to send: it
+			// goes into the next pipeline if they come before us.
+			runtime.Gosched()
+		}
 		l.mu.Lock()
+		l.calls -= n
 		if len(l.queue) == 0 {
 			l.inFlight--
 			l.mu.Unlock()
@@ -135,6 +157,8 @@ func (l *lane) run() {
 			batch = append(batch[:0], l.queue[:largestPipe]...)
 			l.queue = append(l.queue[:0], l.queue[largestPipe:]...)
 		}
+		l.calls += len(batch)
+		l.started = time.Now()
 		l.mu.Unlock()
 		if pipe == nil && len(batch) > 1 {
 			pipe = l.client.Pipeline()
@@ -162,7 +186,7 @@ func (l *lane) flush(ctx context.Context, batch []*call, pipe redis.Pipeliner) {
 		c.cmd = redis.NewStringCmd(ctx, c.args...)
 	}
 	l.exec(ctx, fresh, pipe)
-	l.observe(time.Since(start))
+	l.observe(start, time.Now())
 
 	var unknown []*call
 	for _, c := range fresh {
@@ -203,16 +227,21 @@ func (l *lane) exec(ctx context.Context, calls []*call, pipe redis.Pipeliner) {
 	}
 }
 
-// observe follows the round trip of the link. It is the shortest time that a
-// pipeline took, since the others are made long by what waits on this side;
-// it rises slowly, so that a link which has become slower is noticed.
-func (l *lane) observe(took time.Duration) {
+// observe follows the round trip of the link: the shortest time that a pipeline
+// took lately, since the others are made long by what waits on both sides, as
+// they all are when the machine is busy.
+func (l *lane) observe(start, end time.Time) {
+	took := end.Sub(start)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.rtt == 0 {
-		l.rtt = took
+	if end.Sub(l.since) > rttSpan {
+		l.since, l.before, l.lately = end, l.lately, took
 	}
-	l.rtt = min(took, l.rtt+l.rtt/64)
+	l.lately = min(l.lately, took)
+	l.rtt = l.lately
+	if l.before > 0 {
+		l.rtt = min(l.rtt, l.before)
+	}
 }
 
 func (c *call) finish() {

@@ -5,7 +5,7 @@
 --
 -- Where there is no wait companion, no token can have been released before it
 -- came. A marker with birth 0 means no quarantine.
-if redis.pcall('GET', LOCK) == false and redis.call('EXISTS', QUEUE, WAIT) == 0 then
+if redis.call('EXISTS', QUEUE, WAIT) == 0 then
   local longest = '0'
   if MARKER then
     longest = string.match(redis.call('GET', MARKER) or '', '^0 (%d+) ')
@@ -17,15 +17,15 @@ if redis.pcall('GET', LOCK) == false and redis.call('EXISTS', QUEUE, WAIT) == 0 
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
     fence = math.max(fence + 1, least)
     -- Lua writes 14 digits without loss. The limit of least is that of acquire.lua.
-    if fence < 1e14 and least <= math.max(0, now - 1767225600000) * 1000 + 3600000000 then
-      -- The counter goes first: if the second command failed, a number would
-      -- be skipped and none repeated.
+    if fence < 1e14 and least <= math.max(0, now - 1767225600000) * 1000 + 3600000000 and
+        redis.call('SET', LOCK, ARGV[1], 'NX', 'PX', ARGV[3]) then
+      -- A script runs to its end or fails, so nobody sees the lock without
+      -- its number; and a caller who is told of a failure was told of none.
       if ARGV[5] == '0' then
         redis.call('SET', FENCE, fence .. ' ' .. now)
       else
         redis.call('SET', FENCE, fence .. ' ' .. now, 'PX', ARGV[5])
       end
-      redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[3])
       return '1 ' .. fence .. ' ' .. ARGV[3] .. ' 0 ' .. longest .. ' '
     end
   end
