@@ -313,32 +313,45 @@ func (c *candidate) abandon() {
 // 0 if each was answered. The run must have ended and the node's chain must
 // have come to the caller's turn.
 func (c *candidate) late(i int) time.Duration {
-	if b := &c.ballots[i]; b.lost || b.inFlight && c.unanswered(i) {
-		return c.tombstone()
-	}
-	return 0
-}
-
-// unanswered reports whether the request to node i that was in flight ended
-// without an answer. It is asked once that request is over.
-func (c *candidate) unanswered(i int) bool {
-	c.box.mu.Lock()
-	defer c.box.mu.Unlock()
-	for _, e := range c.box.news {
-		if e.node == i && !e.pushed {
-			return e.vote.err != nil && !e.vote.unsent
+	b := &c.ballots[i]
+	if !b.lost {
+		if !b.inFlight {
+			return 0
+		}
+		if v := c.lastVote(i); v != nil && (v.err == nil || v.unsent) {
+			return 0
 		}
 	}
-	return true
+	return c.tombstone()
 }
 
 // raiseOn is the fencing token that a release leaves behind on node i, 0 where
-// the node has it already.
+// the node has it already. It is asked when late is.
 func (c *candidate) raiseOn(i int) int64 {
-	if b := &c.ballots[i]; b.granted && b.vote.fence >= c.fence {
+	b := &c.ballots[i]
+	if b.granted && b.vote.fence >= c.fence {
 		return 0
 	}
+	if b.inFlight {
+		// A node that the quorum did not need has granted meanwhile.
+		if v := c.lastVote(i); v != nil && v.err == nil && v.verdict == granted && v.fence >= c.fence {
+			return 0
+		}
+	}
 	return c.fence
+}
+
+// lastVote is the answer to the request to node i that was in flight when the
+// run ended; nil if there was none.
+func (c *candidate) lastVote(i int) *vote {
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	for j := range c.box.news {
+		if e := &c.box.news[j]; e.node == i && !e.pushed {
+			return &e.vote
+		}
+	}
+	return nil
 }
 
 // tombstone is how long a node refuses a token that was released before its

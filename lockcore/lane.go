@@ -14,9 +14,9 @@ import (
 // lane sends scripts to one node. Calls that come while others are on their
 // way share a pipeline, so that many concurrent callers cost few round trips;
 // a call that comes alone is sent at once. How many pipelines may be on their
-// way at a time follows the round trip: on a fast link one or two, so that
-// batches fill up, on a slow one more, so that nobody waits for a whole round
-// trip before being sent.
+// way at a time follows the round trip: on a fast link one or two (see mayStart),
+// so that batches fill up, on a slow one more, so that nobody waits for a whole
+// round trip before being sent.
 //
 // Calls keep no order among each other; see chain for what must.
 type lane struct {
@@ -41,9 +41,7 @@ type call struct {
 	args   []any // as EVALSHA has them; other calls may share them
 	queued time.Time
 	cmd    *redis.StringCmd
-	// must says that it is sent however long it had to wait.
-	must bool
-	done func(reply string, sent bool, err error)
+	done   func(reply string, sent bool, err error)
 }
 
 // errNotSent is the error of a call that waited for so long behind a node
@@ -76,12 +74,7 @@ func (l *lane) do(c *call, limit time.Duration) {
 	}
 	l.inFlight++
 	l.mu.Unlock()
-	ctx := context.Background()
-	if limit < l.timeout {
-		ctx = deadline{ctx, c.queued.Add(limit)}
-	}
-	only := [1]*call{c}
-	l.flush(ctx, only[:], nil)
+	l.flush([]*call{c}, nil, min(l.timeout, limit))
 	l.mu.Lock()
 	if len(l.queue) > 0 { // others have come meanwhile
 		l.mu.Unlock()
@@ -91,15 +84,6 @@ func (l *lane) do(c *call, limit time.Duration) {
 	l.inFlight--
 	l.mu.Unlock()
 }
-
-// deadline is a context that ends without a timer: go-redis passes the moment
-// on to the socket and looks no further.
-type deadline struct {
-	context.Context
-	at time.Time
-}
-
-func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
 
 // send queues a call and returns at once.
 func (l *lane) send(c *call) {
@@ -163,17 +147,17 @@ func (l *lane) run() {
 		if pipe == nil && len(batch) > 1 {
 			pipe = l.client.Pipeline()
 		}
-		l.flush(context.Background(), batch, pipe)
+		l.flush(batch, pipe, l.timeout)
 	}
 }
 
-// flush sends calls and deals with their answers. pipe is an empty pipeline,
-// needed for more than one.
-func (l *lane) flush(ctx context.Context, batch []*call, pipe redis.Pipeliner) {
+// flush sends calls and deals with their answers, within limit. pipe is an empty
+// pipeline, needed for more than one.
+func (l *lane) flush(batch []*call, pipe redis.Pipeliner, limit time.Duration) {
 	start := time.Now()
 	fresh := batch[:0]
 	for _, c := range batch {
-		if start.Sub(c.queued) > l.timeout && !c.must {
+		if start.Sub(c.queued) > l.timeout {
 			c.done("", false, errNotSent)
 			continue
 		}
@@ -182,6 +166,10 @@ func (l *lane) flush(ctx context.Context, batch []*call, pipe redis.Pipeliner) {
 	if len(fresh) == 0 {
 		return
 	}
+	// The sockets have time limits too, but not what else may take time: the
+	// wait for a connection, and making one.
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
 	for _, c := range fresh {
 		c.cmd = redis.NewStringCmd(ctx, c.args...)
 	}
