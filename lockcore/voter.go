@@ -20,7 +20,7 @@ var scriptFiles embed.FS
 
 var (
 	acquireScript = script("keys", "free", "common", "acquire")
-	extendScript  = script("keys", "common", "extend")
+	extendScript  = script("keys", "still", "common", "extend")
 	raiseScript   = script("keys", "common", "raise")
 	releaseScript = script("keys", "own", "common", "release")
 	birthScript   = script("birth")

@@ -1,6 +1,6 @@
--- What the scripts on a lock share. It stands behind free.lua and own.lua, which
--- settle the common cases: each function that is defined here costs a call as
--- much as a fast command, whether or not it is used.
+-- What the scripts on a lock share. It stands behind free.lua, still.lua and
+-- own.lua, which settle the common cases: each function that is defined here
+-- costs a call as much as a fast command, whether or not it is used.
 
 -- The largest fencing token: beyond it a number plus one is the same number.
 local LARGEST = 9007199254740991

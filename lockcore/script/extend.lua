@@ -9,15 +9,10 @@
 --
 -- Answers "1 extended | 2 put back | 0 missing | -1 somebody else's, fence,
 -- value found"; the fence only where the entry is not ours.
-local holder = holder_of()
-if holder == ARGV[1] then
-  redis.call('PEXPIRE', LOCK, ARGV[2])
-  if ARGV[4] ~= '0' then
-    redis.call('PEXPIRE', FENCE, ARGV[4])
-  end
-  return '1 0 '
-end
+--
+-- still.lua has done this already where the lock is ours.
 local fence = counter() or LARGEST
+local holder = holder_of()
 if holder then
   return '-1 ' .. int(fence) .. ' ' .. holder
 end
