@@ -619,8 +619,14 @@ func TestALongWaitDoesNotAgeTheFence(t *testing.T) {
 func TestASpentFenceIsAnErrorAndNotARepetition(t *testing.T) {
 	onEach(t, 1, func(t *testing.T, d *deployment) {
 		l := d.locker(lockcore.WithDurable())
-		for _, spent := range []string{"9007199254740992", "9223372036854775807", "1e300", "nan", "many", ""} {
-			d.do([]int{0}, "HSET", lockcore.CompanionKey("lock:", lockcore.FenceCompanion, "lock:job"), "fence", spent)
+		companion := lockcore.CompanionKey("lock:", lockcore.FenceCompanion, "lock:job")
+		for _, spent := range []string{"9007199254740992 0", "9223372036854775807 0", strings.Repeat("9", 400) + " 0", "1e300 0", "nan 0", "many 0", "-1 0", "41", "", "hash"} {
+			d.do([]int{0}, "DEL", companion)
+			if spent == "hash" { // as builds before the first release kept it
+				d.do([]int{0}, "HSET", companion, "fence", 41, "since", 0)
+			} else {
+				d.do([]int{0}, "SET", companion, spent)
+			}
 			k, err := l.TryAcquire(background, "job")
 			if err == nil {
 				t.Errorf("with the counter at %s it granted %d", spent, k.Fence())
@@ -633,6 +639,30 @@ func TestASpentFenceIsAnErrorAndNotARepetition(t *testing.T) {
 				t.Errorf("with the counter at %s: %v", spent, err)
 			}
 			eventually(t, "nothing to be left", func() bool { return allEqual(d.stored("lock:job"), "") })
+		}
+	})
+}
+
+// One client whose clock is far ahead must not lift the counter for good.
+func TestAClockThatIsFarAheadGrantsNothing(t *testing.T) {
+	onEach(t, 1, func(t *testing.T, d *deployment) {
+		ahead := d.locker(lockcore.WithNow(func() time.Time { return time.Now().Add(2 * time.Hour) }))
+		k, err := ahead.TryAcquire(background, "job")
+		if err == nil {
+			t.Fatalf("granted %d", k.Fence())
+		}
+		if !errors.Is(err, lockcore.ErrNoQuorum) || !strings.Contains(err.Error(), "clock") {
+			t.Errorf("got %v", err)
+		}
+		if keys := d.nodes[0].Client().Keys(background, "lock:*").Val(); len(keys) != 0 {
+			t.Errorf("it left %q", keys)
+		}
+		// A counter that is ahead already is counted on from, by anybody.
+		const lifted = 1 << 52
+		d.setFence(0, "lock:job", lifted)
+		right := d.acquire(d.locker(), "job")
+		if right.Fence() != lifted+1 {
+			t.Errorf("got %d, want %d", right.Fence(), lifted+1)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package lockcore_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,12 @@ func (d *deployment) do(nodes []int, args ...any) {
 			d.t.Fatalf("%s: %v: %v", d.nodes[i].Name(), args, err)
 		}
 	}
+}
+
+// setFence makes a fencing token the newest that node i has granted.
+func (d *deployment) setFence(i int, key string, fence int64) {
+	d.t.Helper()
+	d.do([]int{i}, "SET", lockcore.CompanionKey("lock:", lockcore.FenceCompanion, key), fmt.Sprint(fence, " 0"))
 }
 
 func (d *deployment) kill(nodes ...int) {

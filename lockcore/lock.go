@@ -14,13 +14,12 @@ import (
 // or because it was lost, and then Done is closed.
 type Lock struct {
 	locker    *Locker
-	cfg       config
+	cfg       *config
 	resource  string
 	candidate *candidate // as it was when it won
 	granted   time.Time
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	ending ending
 
 	alarm    alarm
 	phase    uint8 // when within the period it is renewed
@@ -53,7 +52,7 @@ func (l *Locker) hold(ctx context.Context, c *candidate, won lease) *Lock {
 	}
 	k.alarm, k.phase = alarm{lock: k, index: -1}, c.token.UUID[15]
 	k.replicas = c.replicas
-	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	k.ending.values = ctx
 	k.cfg.observer.watch(k)
 	k.wakeAfter(0)
 	return k
@@ -78,16 +77,16 @@ func (k *Lock) Fence() int64 { return k.candidate.fence }
 // Context ends when the lock does, with its cause: ErrReleased or a
 // *LostError, for context.Cause. It carries the values of the context given to
 // Acquire, but ends neither with that one nor at its deadline.
-func (k *Lock) Context() context.Context { return k.ctx }
+func (k *Lock) Context() context.Context { return k.ending.context() }
 
 // Done is closed when the lock has ended, at the latest when its validity is
 // over by this process's clock, whether or not any node can be reached. A
 // process that was paused learns of it only after it wakes, after a suspend of
 // the machine within a quarter of a second; that is what fencing is for.
-func (k *Lock) Done() <-chan struct{} { return k.ctx.Done() }
+func (k *Lock) Done() <-chan struct{} { return k.Context().Done() }
 
 // Err is nil while the lock is held, then ErrReleased or a *LostError.
-func (k *Lock) Err() error { return context.Cause(k.ctx) }
+func (k *Lock) Err() error { return k.ending.cause() }
 
 // Valid reports whether the lock is held at this moment, by the clock and not
 // by whether a timer has fired yet.
@@ -243,21 +242,31 @@ func (k *Lock) release(ctx context.Context) error {
 	if current.remaining(now) <= 0 {
 		k.lose(k.expiry(now, current))
 	}
-	k.cancel(ErrReleased)
+	k.ending.end(ErrReleased)
 	k.locker.schedule.clear(&k.alarm)
 	// No renewal may be in flight when the delete is sent.
 	k.extending <- struct{}{}
 	defer func() { <-k.extending }()
 
 	l := k.locker
-	answers := k.releaseAll()
+	limit := max(k.cfg.nodeTimeout, l.slowest())
+	answers := k.releaseAll(limit)
 	// A quorum that lets go ends the wait, so nodes that hang do not hold it
 	// up; where there is none, nothing is won by giving up on requests that
 	// are under way.
-	timer := time.NewTimer(max(k.cfg.nodeTimeout, l.slowest()))
-	defer timer.Stop()
+	var timer *time.Timer // not needed where the answer is there at once
 	round := tally{got: make([]*answer, len(l.voters))}
 	for waiting := true; waiting && round.ours < l.quorum; waiting = waiting && !all(round.got) {
+		select {
+		case a := <-answers:
+			round.add(a)
+			continue
+		default:
+		}
+		if timer == nil {
+			timer = time.NewTimer(limit)
+			defer timer.Stop()
+		}
 		select {
 		case a := <-answers:
 			round.add(a)
@@ -304,14 +313,14 @@ func (k *Lock) extendAll() <-chan indexedAnswer {
 }
 
 // releaseAll releases on every node, on each behind whatever may still set
-// the key.
-func (k *Lock) releaseAll() <-chan indexedAnswer {
+// the key. The caller will wait for limit.
+func (k *Lock) releaseAll(limit time.Duration) <-chan indexedAnswer {
 	answers := make(chan indexedAnswer, len(k.locker.voters))
 	var left atomic.Int32
 	left.Store(int32(len(k.locker.voters)))
 	for i := range k.locker.voters {
 		k.candidate.chains[i].then(func(done func()) {
-			k.locker.giveBack(i, k.candidate.entry, k.candidate.raiseOn(i), k.candidate.late(i), func(a answer) {
+			k.locker.giveBack(i, k.candidate.entry, k.candidate.raiseOn(i), k.candidate.late(i), limit, func(a answer) {
 				answers <- indexedAnswer{i, a}
 				if left.Add(-1) == 0 {
 					// Not before: news of a hand-over that comes late would
@@ -373,7 +382,7 @@ func (k *Lock) gone(t tally) *LostError {
 // lose ends the lock with a cause and returns the cause it has ended with,
 // which is an earlier one if there was one.
 func (k *Lock) lose(err *LostError) error {
-	k.cancel(err)
+	k.ending.end(err)
 	k.locker.schedule.clear(&k.alarm)
 	return k.Err()
 }

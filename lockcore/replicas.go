@@ -37,7 +37,6 @@ func (l *Locker) awaitReplicas(ctx context.Context, c *candidate, nodes []int) i
 			ctx, cancel := context.WithTimeout(ctx, c.cfg.replicaWait+v.Timeout())
 			defer cancel()
 			e := c.entry
-			args := []any{e.token, e.ttl.Milliseconds(), c.fence, e.companionLife, 0}
 			server := v.Client()
 			if cluster, ok := server.(*redis.ClusterClient); ok {
 				master, err := cluster.MasterForKey(ctx, e.keys[0])
@@ -48,7 +47,8 @@ func (l *Locker) awaitReplicas(ctx context.Context, c *candidate, nodes []int) i
 				server = master
 			}
 			pipe := server.Pipeline()
-			pipe.Eval(ctx, extendScript.source, e.keys, args...)
+			extend := call{script: extendScript, args: e.extendOf(c.fence, false)}
+			pipe.Do(ctx, extend.whole()...)
 			// Less than the connection waits for an answer.
 			limit := min(c.cfg.replicaWait, v.Timeout()*3/4)
 			wait := pipe.Do(ctx, "WAIT", c.cfg.replicas, limit.Milliseconds())
