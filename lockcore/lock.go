@@ -41,9 +41,13 @@ type Lock struct {
 
 // hold turns a candidate that won into a Lock and has it tended.
 func (l *Locker) hold(ctx context.Context, c *candidate, won lease) *Lock {
-	// Hand-overs to this token on further nodes are more votes for it, and
-	// no news.
-	l.ear.listen(c.entry.token, func(int, int64) {})
+	k := l.newLock(ctx, c, won)
+	k.start()
+	return k
+}
+
+// newLock makes a Lock of a token and the lease it has. Nothing tends it yet.
+func (l *Locker) newLock(ctx context.Context, c *candidate, won lease) *Lock {
 	k := &Lock{
 		locker: l, cfg: c.cfg, resource: c.resource, candidate: c,
 		granted: c.cfg.now(), lease: won, lastSent: c.cfg.now(),
@@ -52,9 +56,16 @@ func (l *Locker) hold(ctx context.Context, c *candidate, won lease) *Lock {
 	k.alarm, k.phase = alarm{lock: k, index: -1}, c.token.UUID[15]
 	k.replicas = c.replicas
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	return k
+}
+
+// start has a lock tended until it ends.
+func (k *Lock) start() {
+	// Hand-overs to this token on further nodes are more votes for it, and
+	// no news.
+	k.locker.ear.listen(k.candidate.entry.token, func(int, int64) {})
 	k.cfg.observer.watch(k)
 	k.wakeAfter(0)
-	return k
 }
 
 // Resource is the name that was locked.
