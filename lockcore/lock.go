@@ -35,6 +35,7 @@ type Lock struct {
 	renewals int
 	failed   []NodeError // why the newest renewal failed, if it did
 
+	released    atomic.Bool // from before the first release is sent
 	releaseOnce sync.Once
 	releaseErr  error
 }
@@ -208,12 +209,19 @@ func (k *Lock) putBackOn(i int, a answer) {
 		return
 	}
 	k.candidate.chains[i].then(func(done func()) {
-		if k.Err() != nil {
+		if !k.lasting() {
 			done() // a release may have been sent before it was our turn
 			return
 		}
 		k.locker.voters[i].extend(k.candidate.entry, k.Fence(), true, func(answer) { done() })
 	})
+}
+
+// lasting reports whether the lock is to go on: also when its Locker was closed
+// without releasing it, for somebody else who has the token.
+func (k *Lock) lasting() bool {
+	var lost *LostError
+	return !k.released.Load() && (k.Err() == nil || errors.As(k.Err(), &lost) && lost.Reason == LossClosed)
 }
 
 // Release gives the lock back: on every node the key is deleted if it still
@@ -239,6 +247,7 @@ func (k *Lock) release(ctx context.Context) error {
 	if current.remaining(now) <= 0 {
 		k.lose(k.expiry(now, current))
 	}
+	k.released.Store(true)
 	k.cancel(ErrReleased)
 	k.locker.schedule.clear(&k.alarm)
 	// No renewal may be in flight when the delete is sent.
