@@ -18,23 +18,42 @@ func newRedactor(urls []string, password string) redactor {
 	var r redactor
 	r.add(password)
 	for _, raw := range urls {
-		u, err := url.Parse(raw)
-		if err != nil || u.User == nil {
+		user := userinfo(raw)
+		if user == nil {
 			continue
 		}
-		if p, ok := u.User.Password(); ok {
+		if p, ok := user.Password(); ok {
 			r.add(p)
-			_, escaped, _ := strings.Cut(u.User.String(), ":")
+			_, escaped, _ := strings.Cut(user.String(), ":")
 			r.add(escaped)
 		} else {
 			// redis://secret@host is a common slip for redis://:secret@host.
-			r.add(u.User.Username())
+			r.add(user.Username())
 		}
 	}
 	// Longest first, so that a password that contains another one does not
 	// leave its rest behind.
 	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) })
 	return r
+}
+
+// userinfo is what stands before the hosts of a URL, nil if nothing does or the
+// URL cannot be read. Only the first host is left in: url.Parse knows no more.
+func userinfo(raw string) *url.Userinfo {
+	scheme, rest, _ := strings.Cut(raw, "://")
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	at := strings.LastIndexByte(authority, '@') + 1
+	if first, _, several := strings.Cut(authority[at:], ","); several {
+		raw = scheme + "://" + authority[:at] + first + rest[len(authority):]
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil
+	}
+	return u.User
 }
 
 func (r *redactor) add(secret string) {
