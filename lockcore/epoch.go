@@ -97,7 +97,9 @@ func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease
 		s := c.look(c.cfg.now(), timedOut)
 		if len(s.unborn) > 0 {
 			isNew := len(s.unborn) >= l.quorum && c.marked() == 0 && l.longest.Load() == 0
-			if !isNew {
+			if isNew {
+				s.unborn = c.unmarked()
+			} else {
 				s.unborn = l.longUnborn(s.unborn, c.cfg.now())
 			}
 			marked := l.bear(c.cfg, s.unborn, isNew)
@@ -272,6 +274,20 @@ func (c *candidate) marked() int {
 		}
 	}
 	return n
+}
+
+// unmarked lists the nodes that are not known to have a marker, also those whose
+// answer is still to come: a new deployment's are marked together, since once
+// most of them vote nobody waits for what the others say. A node that has a
+// marker keeps it.
+func (c *candidate) unmarked() []int {
+	var nodes []int
+	for i := range c.ballots {
+		if b := &c.ballots[i]; !b.answered || b.vote.err == nil && b.vote.verdict == unborn {
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
 }
 
 // highest is the largest fencing token that a node has told of.

@@ -36,15 +36,20 @@ type Lock struct {
 	renewals int
 	failed   []NodeError // why the newest renewal failed, if it did
 
+	released    atomic.Bool // from before the first release is sent
 	releaseOnce sync.Once
 	releaseErr  error
 }
 
 // hold turns a candidate that won into a Lock and has it tended.
 func (l *Locker) hold(ctx context.Context, c *candidate, won lease) *Lock {
-	// Hand-overs to this token on further nodes are more votes for it, and
-	// no news.
-	l.ear.listen(c.entry.token, func(int, int64) {})
+	k := l.newLock(ctx, c, won)
+	k.start()
+	return k
+}
+
+// newLock makes a Lock of a token and the lease it has. Nothing tends it yet.
+func (l *Locker) newLock(ctx context.Context, c *candidate, won lease) *Lock {
 	k := &Lock{
 		locker: l, cfg: c.cfg, resource: c.resource, candidate: c,
 		granted: c.cfg.now(), lease: won, lastSent: c.cfg.now(),
@@ -53,9 +58,16 @@ func (l *Locker) hold(ctx context.Context, c *candidate, won lease) *Lock {
 	k.alarm, k.phase = alarm{lock: k, index: -1}, c.token.UUID[15]
 	k.replicas = c.replicas
 	k.ending.values = ctx
+	return k
+}
+
+// start has a lock tended until it ends.
+func (k *Lock) start() {
+	// Hand-overs to this token on further nodes are more votes for it, and
+	// no news.
+	k.locker.ear.listen(k.candidate.entry.token, func(int, int64) {})
 	k.cfg.observer.watch(k)
 	k.wakeAfter(0)
-	return k
 }
 
 // Resource is the name that was locked.
@@ -201,7 +213,7 @@ func (k *Lock) putBackOn(i int, a answer) {
 		return
 	}
 	k.candidate.chains[i].then(func(done func()) {
-		if k.Err() != nil {
+		if !k.lasting() {
 			done() // a release may have been sent before it was our turn
 			return
 		}
@@ -214,6 +226,13 @@ func (k *Lock) putBackOn(i int, a answer) {
 			done()
 		})
 	})
+}
+
+// lasting reports whether the lock is to go on: also when its Locker was closed
+// without releasing it, for somebody else who has the token.
+func (k *Lock) lasting() bool {
+	var lost *LostError
+	return !k.released.Load() && (k.Err() == nil || errors.As(k.Err(), &lost) && lost.Reason == LossClosed)
 }
 
 // Release gives the lock back: on every node the key is deleted if it still
@@ -242,6 +261,7 @@ func (k *Lock) release(ctx context.Context) error {
 	if current.remaining(now) <= 0 {
 		k.lose(k.expiry(now, current))
 	}
+	k.released.Store(true)
 	k.ending.end(ErrReleased)
 	k.locker.schedule.clear(&k.alarm)
 	// No renewal may be in flight when the delete is sent.

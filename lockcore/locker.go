@@ -118,16 +118,8 @@ func (l *Locker) Acquire(ctx context.Context, resource string, opts ...Option) (
 
 // acquire is Acquire; it also tells how many tokens were used.
 func (l *Locker) acquire(ctx context.Context, cfg *config, resource string) (k *Lock, attempts int, err error) {
-	if cfg != &l.cfg { // which New has looked at
-		if err := cfg.validate(); err != nil {
-			return nil, attempts, err
-		}
-	}
-	if err := checkResource(resource); err != nil {
-		return nil, attempts, fmt.Errorf("lockcore: %w", err)
-	}
-	if l.voters[0].Topology() == node.Cluster && !sharesSlot(Key(cfg.prefix, resource)) {
-		return nil, attempts, fmt.Errorf("lockcore: on a cluster a resource name with a '}' needs a hash tag, such as {orders}:42, so that what belongs to the lock stays on one shard")
+	if err := l.check(cfg, resource); err != nil {
+		return nil, attempts, err
 	}
 
 	if cfg.wait > 0 {
@@ -193,6 +185,22 @@ func (l *Locker) acquire(ctx context.Context, cfg *config, resource string) (k *
 			token = newToken(ticket, cfg.owner)
 		}
 	}
+}
+
+// check says what is wrong with a request before anything is sent.
+func (l *Locker) check(cfg *config, resource string) error {
+	if cfg != &l.cfg { // which New has looked at
+		if err := cfg.validate(); err != nil {
+			return err
+		}
+	}
+	if err := checkResource(resource); err != nil {
+		return fmt.Errorf("lockcore: %w", err)
+	}
+	if l.voters[0].Topology() == node.Cluster && !sharesSlot(Key(cfg.prefix, resource)) {
+		return fmt.Errorf("lockcore: on a cluster a resource name with a '}' needs a hash tag, such as {orders}:42, so that what belongs to the lock stays on one shard")
+	}
+	return nil
 }
 
 // joined adds why an acquisition was ended to why it had not succeeded, if

@@ -81,7 +81,7 @@ func (p *program) main(ctx context.Context, args []string) int {
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	// A second interrupt ends the program at once.
 	release := context.AfterFunc(ctx, stop)
@@ -168,7 +168,8 @@ func (p *program) root() *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	root.SetHelpCommand(helpCommand())
 
-	root.AddCommand(p.topCommand("top"), p.lsCommand(), p.getCommand(), p.releaseCommand(), p.demoCommand(), versionCommand(p))
+	root.AddCommand(p.topCommand("top"), p.lsCommand(), p.getCommand(), p.releaseCommand(),
+		p.runCommand(), p.acquireCommand(), p.extendCommand(), p.unlockCommand(), p.demoCommand(), versionCommand(p))
 	addCompletion(root)
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,16 @@ func newEnvironment(entries []string) environment {
 		}
 	}
 	return e
+}
+
+// entries is the environment as a process is given it.
+func (e environment) entries() []string {
+	list := make([]string, 0, len(e))
+	for name, value := range e {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // get returns the first of the named variables that is set and not empty, and

@@ -33,7 +33,7 @@ func (p *program) releaseCommand() *cobra.Command {
 	var o releaseOptions
 	c := &cobra.Command{
 		Use:        "release KEY… --token T [options]",
-		SuggestFor: []string{"delete", "del", "rm", "clear", "free", "unlock", "force-release"},
+		SuggestFor: []string{"delete", "del", "rm", "clear", "free", "force-release"},
 		Short:      "Delete a lock that is stuck, if it still is the one that was seen",
 		Long:       releaseHelp,
 		Example:    releaseExamples,

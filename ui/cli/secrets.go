@@ -16,19 +16,38 @@ type redactor struct{ node.Secrets }
 func newRedactor(urls []string, password string) redactor {
 	secrets := []string{password}
 	for _, raw := range urls {
-		u, err := url.Parse(raw)
-		if err != nil || u.User == nil {
+		user := userinfo(raw)
+		if user == nil {
 			continue
 		}
-		if p, ok := u.User.Password(); ok {
-			_, escaped, _ := strings.Cut(u.User.String(), ":")
+		if p, ok := user.Password(); ok {
+			_, escaped, _ := strings.Cut(user.String(), ":")
 			secrets = append(secrets, p, escaped)
 		} else {
 			// redis://secret@host is a common slip for redis://:secret@host.
-			secrets = append(secrets, u.User.Username())
+			secrets = append(secrets, user.Username())
 		}
 	}
 	return redactor{node.NewSecrets(secrets...)}
+}
+
+// userinfo is what stands before the hosts of a URL, nil if nothing does or the
+// URL cannot be read. Only the first host is left in: url.Parse knows no more.
+func userinfo(raw string) *url.Userinfo {
+	scheme, rest, _ := strings.Cut(raw, "://")
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	at := strings.LastIndexByte(authority, '@') + 1
+	if first, _, several := strings.Cut(authority[at:], ","); several {
+		raw = scheme + "://" + authority[:at] + first + rest[len(authority):]
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil
+	}
+	return u.User
 }
 
 // snapshot returns s with every text that a server or the network wrote

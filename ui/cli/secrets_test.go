@@ -107,6 +107,8 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 				"rediss://:" + escaped + "@" + addr,
 				"unix://:" + escaped + "@/no/such/socket",
 				"redis+sentinel://:" + escaped + "@" + addr + "/m/0",
+				"redis+sentinel://:" + escaped + "@" + addr + "," + addr + "/m/0",
+				"redis+cluster://:" + escaped + "@" + addr + "," + addr,
 				"http://:" + password + "@" + addr,
 				":" + password + "@" + addr,
 			}
@@ -122,6 +124,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 				try(nil, "ls", "--node", raw)
 				try([]string{"REDIS_URL=" + raw}, "get", "k")
 				try([]string{"DLOCK_NODES=" + raw}, "release", "k", "--token", "t")
+				try([]string{"DLOCK_NODES=" + raw}, "acquire", "k")
 			}
 		}
 		raw := raws["blurt"][0]
@@ -136,6 +139,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 			{raw}, {"ls", raw}, {"get", raw}, {"release", raw, "--token", "t"}, {"help", raw}, {"completion", raw}, {"top", raw}, {"version", raw}, {"demo", raw},
 			{"--nodes", raw}, {"--nodes=" + raw, "ls"}, {"ls", "--node" + raw}, {"--timeout", raw, "ls"}, {"--timeout=" + raw, "ls"}, {"--db", raw, "ls"}, {"--color", raw, "ls"},
 			{"-o", raw, "ls"}, {"-o" + raw, "ls"}, {"-" + raw, "ls"}, {"ls", "-x" + raw}, {"--=" + raw}, {"--read-only=" + raw, "ls"}, {"--theme", raw}, {"--debug", raw, "ls"},
+			{"acquire", raw}, {"unlock", raw}, {"unlock", "k", "--token", raw}, {"extend", "k", "--token", raw, "--fence", raw}, {"run", raw}, {"run", raw, "--", "true"}, {"run", "k", "--ttl", raw, "--", "true"}, {"acquire", "k", "--owner", raw},
 			{"--audit", raw, "release", "k", "--token", "t"}, {"demo", "--seed", raw}, {"demo", "--kind", raw}, {"demo", "--node", raw}, {"release", "k", "--if-held-for", raw},
 		} {
 			try([]string{"XDG_STATE_HOME=" + state}, args...)

@@ -133,8 +133,8 @@ func (s *settings) config() inspect.Config {
 	return inspect.Config{Match: s.match, Interval: s.interval, StuckAfter: s.stuckAfter}
 }
 
-// open makes the configured nodes; nothing is sent yet.
-func (s *settings) open(readOnly bool) ([]*node.Node, error) {
+// openNodes makes the configured nodes; nothing is sent yet.
+func (s *settings) openNodes(readOnly bool) ([]*node.Node, error) {
 	nodes, err := node.OpenAll(s.nodes, node.Options{
 		Timeout:     s.timeout,
 		DialTimeout: s.timeout,
@@ -145,6 +145,15 @@ func (s *settings) open(readOnly bool) ([]*node.Node, error) {
 	})
 	if err != nil {
 		return nil, usage("%s: %s", s.nodesFrom, err)
+	}
+	return nodes, nil
+}
+
+// open makes the configured nodes for inspection; nothing is sent yet.
+func (s *settings) open(readOnly bool) ([]*node.Node, error) {
+	nodes, err := s.openNodes(readOnly)
+	if err != nil {
+		return nil, err
 	}
 	for i, n := range nodes {
 		if n.Topology() != node.Single {

@@ -118,16 +118,16 @@ func TestHelpGoesToStdoutAndNamesEveryCommand(t *testing.T) {
 		e := invocation{args: args}.run(t)
 		wantCode(t, e, exitOK)
 		wantSilentStderr(t, e)
-		for _, word := range []string{"  top ", "  ls ", "  get ", "  release ", "  demo ", "  version ", "Examples:", "Exit codes:", "--node"} {
+		for _, word := range []string{"  top ", "  ls ", "  get ", "  release ", "  run ", "  acquire ", "  extend ", "  unlock ", "  demo ", "  version ", "Examples:", "Exit codes:", "--node"} {
 			if !strings.Contains(e.out, word) {
 				t.Errorf("%q: the help lacks %q", args, word)
 			}
 		}
 	}
-	for _, command := range []string{"top", "ls", "get", "release", "demo"} {
+	for _, command := range []string{"top", "ls", "get", "release", "run", "acquire", "extend", "unlock", "demo"} {
 		e := invocation{args: []string{command, "--help"}}.run(t)
 		wantCode(t, e, exitOK)
-		if !strings.Contains(e.out, "Examples:\n  dlock "+command) {
+		if _, examples, _ := strings.Cut(e.out, "Examples:\n"); !strings.Contains(examples[:max(0, strings.Index(examples, "\n"))], "dlock "+command) {
 			t.Errorf("%s: no example:\n%s", command, e.out)
 		}
 		for line := range strings.Lines(e.out) {
@@ -318,6 +318,8 @@ func TestTheShellGetsCompletions(t *testing.T) {
 		{[]string{"__complete", "rel"}, "release"},
 		{[]string{"__complete", "ls", "--rea"}, "--read-only"},
 		{[]string{"__completeNoDesc", "ge"}, "get"},
+		{[]string{"__complete", "run", "job", "--max"}, "--max-hold"},
+		{[]string{"__complete", "unlock", ""}, ":4"}, // no files
 	} {
 		e := invocation{args: c.args}.run(t)
 		if e.code != exitOK || !strings.Contains(e.out, c.want) {
