@@ -58,7 +58,7 @@
 // is joined to it, or stands alone if nothing else is known. Lost locks have a
 // [LostError], releases that reached too few nodes a [NotReleasedError]. All are
 // found by errors.Is with the variables below and by errors.As with a pointer to
-// the type; any other error says what is wrong with an argument. Their texts hold
+// the type; any other error says what is wrong with an argument. Texts may hold
 // bytes from Redis, but none of a node's credentials.
 //
 // # What is stored
