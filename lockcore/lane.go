@@ -24,14 +24,18 @@ type lane struct {
 	timeout    time.Duration
 	background *background
 
-	mu       sync.Mutex
-	queue    []*call   // what waits to be sent
-	inFlight int       // pipelines on their way
-	calls    int       // in those
-	started  time.Time // when the newest of those was sent
+	mu      sync.Mutex
+	queue   []*call   // what waits to be sent
+	flights []*flight // what is on its way
 	// The round trip, and what it is taken from; see observe.
 	rtt, lately, before time.Duration
 	since               time.Time
+}
+
+// flight is a pipeline on its way, or about to leave.
+type flight struct {
+	left  time.Time
+	calls int
 }
 
 // call is one script on its way. done is called once, from a goroutine of the
@@ -50,9 +54,10 @@ var errNotSent = context.DeadlineExceeded
 
 const (
 	slowestFast = time.Millisecond      // round trip up to which a link counts as fast
-	longestFast = 20 * time.Millisecond // after which a pipeline on such a link is thought to hang
+	longestFast = 20 * time.Millisecond // after which a pipeline on such a link is taken to hang
+	mostHanging = 8                     // of which no more are sent beside them
 	rttSpan     = 5 * time.Second       // how far back the round trip is remembered, and up to twice that
-	fastWindow  = 2                     // pipelines on their way
+	fastWindow  = 2                     // pipelines on their way that do not hang
 	slowWindow  = 32
 	largestPipe = 512 // calls in one pipeline
 )
@@ -67,70 +72,83 @@ func newLane(v voter, b *background) *lane {
 func (l *lane) do(c *call, limit time.Duration) {
 	c.queued = time.Now()
 	l.mu.Lock()
-	if l.inFlight > 0 || len(l.queue) > 0 {
+	if len(l.flights) > 0 || len(l.queue) > 0 {
 		l.mu.Unlock()
 		l.send(c)
 		return
 	}
-	l.inFlight++
+	f := &flight{left: c.queued, calls: 1}
+	l.flights = append(l.flights, f)
 	l.mu.Unlock()
 	l.flush([]*call{c}, nil, min(l.timeout, limit))
 	l.mu.Lock()
 	if len(l.queue) > 0 { // others have come meanwhile
 		l.mu.Unlock()
-		l.background.Go(l.run)
+		l.background.Go(func() { l.run(f) })
 		return
 	}
-	l.inFlight--
+	l.land(f)
 	l.mu.Unlock()
 }
 
 // send queues a call and returns at once.
 func (l *lane) send(c *call) {
 	c.queued = time.Now()
+	var f *flight
 	l.mu.Lock()
 	l.queue = append(l.queue, c)
-	start := l.mayStart(c.queued)
-	if start {
-		l.inFlight++
+	if l.mayStart(c.queued) {
+		f = &flight{left: c.queued}
+		l.flights = append(l.flights, f)
 	}
 	l.mu.Unlock()
-	if start {
-		l.background.Go(l.run)
+	if f != nil {
+		l.background.Go(func() { l.run(f) })
 	}
 }
 
 // mayStart reports whether what is queued is to be sent in a pipeline of its
 // own, beside those on their way. On a fast link a second one waits until it is
 // half as long as the first: else the second is a trickle of single calls, each
-// of which costs both sides as much as a pipeline. But nothing waits long behind
-// a pipeline that hangs.
+// of which costs both sides as much as a pipeline. Pipelines that hang hold up
+// no others, unless there are so many that the node must be what hangs.
 func (l *lane) mayStart(now time.Time) bool {
-	switch {
-	case l.inFlight == 0:
-		return true
-	case l.rtt > slowestFast:
-		return l.inFlight < slowWindow
+	if l.rtt > slowestFast {
+		return len(l.flights) < slowWindow
 	}
-	return l.inFlight < fastWindow && (2*len(l.queue) >= l.calls || now.Sub(l.started) > longestFast)
+	lively, calls := 0, 0
+	for _, f := range l.flights {
+		if now.Sub(f.left) <= longestFast {
+			lively++
+			calls += f.calls
+		}
+	}
+	if len(l.flights)-lively >= mostHanging {
+		return false
+	}
+	return lively == 0 || lively < fastWindow && 2*len(l.queue) >= calls
 }
 
-// run sends pipelines until the queue is empty.
-func (l *lane) run() {
+// land ends a flight. The lane is locked.
+func (l *lane) land(f *flight) {
+	i := slices.Index(l.flights, f)
+	l.flights = slices.Delete(l.flights, i, i+1)
+}
+
+// run sends pipelines until the queue is empty, one after the other.
+func (l *lane) run(f *flight) {
 	var batch []*call
 	var pipe redis.Pipeliner
 	for {
-		n := len(batch)
 		clear(batch)
-		if n > 1 {
+		if len(batch) > 1 {
 			// Those who have just been answered may have more to send: it
 			// goes into the next pipeline if they come before us.
 			runtime.Gosched()
 		}
 		l.mu.Lock()
-		l.calls -= n
 		if len(l.queue) == 0 {
-			l.inFlight--
+			l.land(f)
 			l.mu.Unlock()
 			return
 		}
@@ -141,8 +159,7 @@ func (l *lane) run() {
 			batch = append(batch[:0], l.queue[:largestPipe]...)
 			l.queue = append(l.queue[:0], l.queue[largestPipe:]...)
 		}
-		l.calls += len(batch)
-		l.started = time.Now()
+		f.left, f.calls = time.Now(), len(batch)
 		l.mu.Unlock()
 		if pipe == nil && len(batch) > 1 {
 			pipe = l.client.Pipeline()

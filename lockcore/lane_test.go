@@ -8,22 +8,34 @@ import (
 
 func TestWhenALaneStartsAnotherPipeline(t *testing.T) {
 	now := time.Now()
+	old := longestFast + 1
+	flights := func(n, calls int, age time.Duration) []*flight {
+		var fs []*flight
+		for range n {
+			fs = append(fs, &flight{left: now.Add(-age), calls: calls})
+		}
+		return fs
+	}
 	for _, c := range []struct {
-		name                    string
-		inFlight, calls, queued int
-		rtt, age                time.Duration
-		want                    bool
+		name    string
+		flights []*flight
+		queued  int
+		rtt     time.Duration
+		want    bool
 	}{
-		{"nothing is on its way", 0, 0, 1, 0, 0, true},
-		{"one call is on its way", 1, 1, 1, 0, 0, true},
-		{"a long pipeline is on its way", 1, 40, 19, 0, 0, false},
-		{"and half as much has come", 1, 40, 20, 0, 0, true},
-		{"it hangs", 1, 40, 1, 0, longestFast + 1, true},
-		{"two are on their way", 2, 41, 400, 0, time.Minute, false},
-		{"the link is slow", 1, 40, 1, slowestFast + 1, 0, true},
-		{"the link is slow and full", slowWindow, 40, 1, slowestFast + 1, 0, false},
+		{"nothing is on its way", nil, 1, 0, true},
+		{"one call is on its way", flights(1, 1, 0), 1, 0, true},
+		{"a long pipeline is on its way", flights(1, 40, 0), 19, 0, false},
+		{"and half as much has come", flights(1, 40, 0), 20, 0, true},
+		{"it hangs", flights(1, 40, old), 1, 0, true},
+		{"and another is on its way", append(flights(1, 40, old), flights(1, 1, 0)...), 1, 0, true},
+		{"two are on their way", flights(2, 20, 0), 400, 0, false},
+		{"two hang", flights(2, 20, old), 1, 0, true},
+		{"all hang", flights(mostHanging, 1, old), 400, 0, false},
+		{"the link is slow", flights(3, 40, 0), 1, slowestFast + 1, true},
+		{"the link is slow and full", flights(slowWindow, 1, 0), 1, slowestFast + 1, false},
 	} {
-		l := &lane{inFlight: c.inFlight, calls: c.calls, queue: make([]*call, c.queued), rtt: c.rtt, started: now.Add(-c.age)}
+		l := &lane{flights: c.flights, queue: make([]*call, c.queued), rtt: c.rtt}
 		if got := l.mayStart(now); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
