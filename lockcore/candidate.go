@@ -157,11 +157,9 @@ func (c *candidate) apply(e event) {
 		return
 	}
 	b.inFlight, b.answered = false, true
+	b.lost = b.lost || e.vote.twice
 	if e.vote.err != nil {
-		switch node.Classify(e.vote.err) {
-		case node.Unreachable, node.TimedOut, node.Canceled:
-			b.lost = b.lost || !e.vote.unsent
-		}
+		b.lost = b.lost || !e.vote.unsent && node.Classify(e.vote.err).Unanswered()
 		if !b.granted { // a grant that was told stands
 			b.vote = e.vote
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -480,6 +481,37 @@ func TestAPutBackThatComesAfterTheReleaseBringsNothingBack(t *testing.T) {
 			}
 		}
 		c.take("job", 0).release()
+	})
+}
+
+// An acquire that is sent again because its connection broke may have been
+// received all the same, and be carried out after the release.
+func TestAnAcquireThatWasSentTwiceBringsNothingBack(t *testing.T) {
+	played(t, 1, time.Minute, func(t *testing.T, b *bubble) {
+		c := b.actor(0)
+		defer c.close()
+		c.take("warm", 0).release() // the script is known now
+		arrived := make(chan struct{})
+		var once sync.Once
+		c.links[0].heldUp.close()
+		c.links[0].holdsUp = func(request []byte) bool {
+			first := false
+			if bytes.Contains(request, []byte("lock:job")) {
+				once.Do(func() { first = true; close(arrived) })
+			}
+			return first
+		}
+		got := make(chan *holding, 1)
+		go func() { got <- c.take("job", 0) }()
+		ended(t, "the first request", arrived)
+		b.net.sites[0].hangUp()
+		(<-got).release()
+		synctest.Wait()
+		c.links[0].heldUp.open()
+		time.Sleep(time.Second)
+		if v := b.stored(0, "lock:job"); v != "" {
+			t.Errorf("the node has it again: %s", v)
+		}
 	})
 }
 

@@ -163,6 +163,16 @@ func (s *site) cutAll() {
 	}
 }
 
+// hangUp ends the clients' side of all connections; what is on its way to the
+// server still arrives.
+func (s *site) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.wires {
+		w.client.Close()
+	}
+}
+
 // wire is one connection. What the client sent before it hung up still
 // arrives, as it does with a server that was stopped for a while.
 type wire struct {

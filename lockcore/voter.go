@@ -148,6 +148,7 @@ type vote struct {
 	longest time.Duration // the longest TTL that was asked of this node
 	err     error
 	unsent  bool // with err: it never left this process
+	twice   bool // a first request broke off with its connection and may arrive yet
 }
 
 // acquire asks for a grant, with an entry's request. A connection that breaks is tried once more: the
@@ -156,14 +157,15 @@ type vote struct {
 // would wait for the answer anyway.
 func (v voter) acquire(request []any, limit time.Duration, done func(vote)) {
 	c := &call{script: acquireScript, args: request}
+	twice := false
 	answered := func(reply string, sent bool, err error) {
 		if err != nil {
-			done(vote{err: err, unsent: !sent})
+			done(vote{err: err, unsent: !sent, twice: twice})
 			return
 		}
 		r := replyReader{rest: reply}
 		out := vote{verdict: verdict(r.int()), fence: r.int(), left: r.ms(), ahead: r.int(), longest: r.ms()}
-		out.found, out.err = r.rest, r.err
+		out.found, out.err, out.twice = r.rest, r.err, twice
 		done(out)
 	}
 	c.done = func(reply string, sent bool, err error) {
@@ -171,7 +173,7 @@ func (v voter) acquire(request []any, limit time.Duration, done func(vote)) {
 			answered(reply, sent, err)
 			return
 		}
-		c.done = answered
+		c.done, twice = answered, sent
 		v.lane.send(c)
 	}
 	v.send(c, limit)
