@@ -14,27 +14,51 @@ import (
 // credentials.
 type redactor struct{ secrets []string }
 
-func newRedactor(urls []string, password string) redactor {
+func newRedactor(urls []string, passwords ...string) redactor {
 	var r redactor
-	r.add(password)
+	for _, password := range passwords {
+		r.add(password)
+	}
 	for _, raw := range urls {
-		u, err := url.Parse(raw)
-		if err != nil || u.User == nil {
+		user := userinfo(raw)
+		if user == nil {
 			continue
 		}
-		if p, ok := u.User.Password(); ok {
+		if p, ok := user.Password(); ok {
 			r.add(p)
-			_, escaped, _ := strings.Cut(u.User.String(), ":")
+			_, escaped, _ := strings.Cut(user.String(), ":")
 			r.add(escaped)
 		} else {
 			// redis://secret@host is a common slip for redis://:secret@host.
-			r.add(u.User.Username())
+			r.add(user.Username())
 		}
 	}
 	// Longest first, so that a password that contains another one does not
 	// leave its rest behind.
 	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) })
 	return r
+}
+
+// userinfo is what stands before the hosts of a node's URL, nil if nothing
+// does or it cannot be read. A URL with several hosts is none that net/url
+// reads as a whole.
+func userinfo(raw string) *url.Userinfo {
+	scheme, rest, found := strings.Cut(raw, "://")
+	if !found {
+		return nil
+	}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 {
+		return nil
+	}
+	u, err := url.Parse(scheme + "://" + rest[:at] + "@h")
+	if err != nil {
+		return nil
+	}
+	return u.User
 }
 
 func (r *redactor) add(secret string) {
