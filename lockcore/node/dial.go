@@ -3,7 +3,9 @@ package node
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
+	"syscall"
 )
 
 // tlsFor is how connections to the target are encrypted, nil for not at all.
@@ -46,6 +48,22 @@ func (o Options) dialer(c *tls.Config) func(ctx context.Context, network, addr s
 			raw.Close()
 			return nil, &StageError{TLS, err}
 		}
-		return conn, nil
+		return &tlsConn{conn}, nil
 	}
+}
+
+// tlsConn tells why a server hangs up. What it objects to in our certificate
+// comes after our side of the handshake is over; if the connection is broken by
+// then, a write only finds that, and the reason is still there to be read.
+type tlsConn struct{ *tls.Conn }
+
+func (c *tlsConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		var remote *net.OpError
+		if _, why := c.Conn.Read(make([]byte, 1)); errors.As(why, &remote) && remote.Op == "remote error" {
+			err = why
+		}
+	}
+	return n, err
 }

@@ -137,31 +137,31 @@ func stageFailure(cmd redis.Cmder, err error) error {
 }
 
 // helloFailure returns err with its stage. A refusal of HELLO itself stays as
-// it is: go-redis then does without.
+// it is: go-redis then does without. There is one layer more than it seems to
+// need, since go-redis takes the outermost away.
 func helloFailure(err error) error {
 	var remote *net.OpError
 	if errors.As(err, &remote) && remote.Op == "remote error" {
 		// The server's objection to our certificate comes after our side
 		// of the handshake is over.
-		return &StageError{TLS, err}
+		return fmt.Errorf("%w", &StageError{TLS, err})
 	}
 	var reply redis.Error
 	if !errors.As(err, &reply) {
-		return &StageError{Hello, err}
+		return fmt.Errorf("%w", &StageError{Hello, err})
 	}
-	for _, last := range lastWords {
-		if strings.HasPrefix(reply.Error(), last) {
-			return &StageError{Hello, farewell(reply.Error())}
-		}
+	switch text := reply.Error(); {
+	case strings.HasPrefix(text, "DENIED"):
+		return fmt.Errorf("%w", &StageError{Auth, farewell(text)})
+	case strings.HasPrefix(text, "ERR max number of clients"):
+		return fmt.Errorf("%w", &StageError{Hello, farewell(text)})
 	}
 	return err
 }
 
-// lastWords begin the replies after which a server hangs up.
-var lastWords = []string{"DENIED", "ERR max number of clients"}
-
-// farewell is such a reply. It is no redis.Error, since go-redis goes on after
-// one of these and only finds the connection closed.
+// farewell is a reply after which a server hangs up. It is no redis.Error,
+// since go-redis goes on after one of these and only finds the connection
+// closed.
 type farewell string
 
 func (f farewell) Error() string { return string(f) }
