@@ -143,6 +143,11 @@ func explainStage(s *StageError) string {
 	}
 	what := explainCause(s.Err)
 	switch {
+	case s.Stage == Auth && kind != TimedOut && what == s.Err.Error():
+		// What was sent are credentials, and these words may repeat them.
+		what = "refused by the server, or it is not Redis"
+	case s.Stage == Hello && kind == Unreachable && what == s.Err.Error():
+		what = "the answer is not one that Redis gives"
 	case s.Stage == Dial && kind == TimedOut:
 		what = "no connection in time"
 	case s.Stage == Dial && errors.Is(s.Err, syscall.ECONNREFUSED):

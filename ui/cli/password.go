@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -103,8 +104,8 @@ func (p *program) askPassword(ctx context.Context) error {
 	}
 	password, err := p.readSecret(ctx, whose)
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
+	case errors.Is(err, context.Canceled):
+		return quiet(exitInterrupted)
 	case err != nil:
 		return usage("--askpass cannot ask: %s; use DLOCK_PASSWORD or DLOCK_PASSWORD_FILE", err)
 	case password == "":
@@ -115,50 +116,54 @@ func (p *program) askPassword(ctx context.Context) error {
 }
 
 // readTerminal asks on the process's terminal, which need be neither standard
-// input nor output, and shows nothing of the answer. When ctx ends, the
-// terminal is as it was before.
+// input nor output, and shows nothing of the answer, also if it is typed ahead
+// of the question. The terminal is as it was before when readTerminal returns.
 func readTerminal(ctx context.Context, prompt string) (string, error) {
-	name := "/dev/tty"
+	in, out := "/dev/tty", "/dev/tty"
 	if runtime.GOOS == "windows" {
-		name = "CONIN$"
+		in, out = "CONIN$", "CONOUT$"
 	}
-	tty, err := os.OpenFile(name, os.O_RDWR, 0)
+	keys, err := os.OpenFile(in, os.O_RDWR, 0)
 	if err != nil {
-		return "", errors.New("there is no terminal")
+		return "", errNoTerminal
 	}
-	defer tty.Close()
-	out := tty
-	if runtime.GOOS == "windows" {
-		out = os.Stderr
-	}
-	fd := int(tty.Fd())
-	before, err := term.GetState(fd)
+	defer keys.Close()
+	screen, err := os.OpenFile(out, os.O_RDWR, 0)
 	if err != nil {
-		return "", errors.New("there is no terminal")
+		return "", errNoTerminal
 	}
-	if _, err := out.WriteString(prompt); err != nil {
-		return "", errors.New("the terminal cannot be written to")
+	defer screen.Close()
+	fd := int(keys.Fd())
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return "", errNoTerminal
 	}
+	defer func() { _ = term.Restore(fd, before) }()
 	type answer struct {
-		line []byte
+		line string
 		err  error
 	}
 	got := make(chan answer, 1)
 	go func() {
-		line, err := term.ReadPassword(fd)
+		line, err := term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{keys, screen}, "").ReadPassword(prompt)
 		got <- answer{line, err}
 	}()
 	select {
 	case a := <-got:
-		_, _ = out.WriteString("\n")
-		if a.err != nil {
-			return "", errors.New("there was no answer")
+		if errors.Is(a.err, io.EOF) {
+			// Control and C or D, which are no signals here.
+			_, _ = screen.WriteString("\r\n")
+			return "", context.Canceled
 		}
-		return string(a.line), nil
+		return a.line, a.err
 	case <-ctx.Done():
 		// The reader stays behind, which is the end of the program.
-		_ = term.Restore(fd, before)
-		_, _ = out.WriteString("\n")
+		_, _ = screen.WriteString("\r\n")
 		return "", ctx.Err()
 	}
 }
+
+var errNoTerminal = errors.New("there is no terminal")

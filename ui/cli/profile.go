@@ -243,18 +243,10 @@ func (f *configFile) check() error {
 				return usage("%s: profile is a table for each profile, written [profile.NAME]", at)
 			}
 		default:
-			return usage("%s: %s is not known here; outside of [profile.NAME] there is only %s", at, keyWord(key), keyDefaultProfile)
+			return usage("%s: this key is not known here; outside of [profile.NAME] there is only %s", at, keyDefaultProfile)
 		}
 	}
 	return nil
-}
-
-// keyWord repeats a key of the file if it is plainly one.
-func keyWord(key string) string {
-	if plainWord(strings.ReplaceAll(key, "_", "-")) {
-		return key
-	}
-	return "this key"
 }
 
 // inOrder lists a table's keys in the order of their lines, so that the first
@@ -313,15 +305,17 @@ func (f *configFile) profile(name, by string) (profile, error) {
 	return p, nil
 }
 
+// unknownKey says what is wrong with a key without repeating it, since it may be
+// what should have been its value.
 func unknownKey(key string) string {
-	keys := profileKeys()
 	if key == "password" || key == "sentinel_password" {
 		return key + " does not belong into this file; use " + key + "_file or " + key + "_env"
 	}
-	if near := nearest(key, keys); near != "" && keyWord(key) == key {
-		return key + " is not a key of a profile; did you mean " + near + "?"
+	keys := profileKeys()
+	if near := nearest(key, keys); near != "" {
+		return "this is not a key of a profile; did you mean " + near + "?"
 	}
-	return keyWord(key) + " is not a key of a profile; there are " + strings.Join(keys, ", ")
+	return "this is not a key of a profile; there are " + strings.Join(keys, ", ")
 }
 
 // words puts a value into words, or reports that it is of another kind. An
