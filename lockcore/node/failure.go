@@ -239,12 +239,14 @@ func explainAuth(err error) string {
 	}
 	switch code, _, _ := strings.Cut(text, " "); {
 	case code == "NOAUTH":
-		return "AUTH: a password is needed, and none was given"
+		return "AUTH: a password is needed, and none was given (NOAUTH)"
 	case code == "DENIED":
 		return "AUTH: the server is in protected mode; without a password it takes connections from its own host only"
 	case strings.Contains(text, "without any password configured"):
 		return "AUTH: a password was given, and the server has none"
+	case code == "WRONGPASS":
+		return "AUTH: wrong password, or the user is unknown or disabled (WRONGPASS)"
 	default:
-		return "AUTH: wrong password, or the user is unknown or disabled"
+		return "AUTH: wrong password"
 	}
 }

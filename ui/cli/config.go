@@ -71,8 +71,8 @@ type unusedJSON struct {
 // list describes the settings in force. No secret is part of it.
 func (s *settings) list(f *pflag.FlagSet, env environment) configJSON {
 	c := configJSON{Schema: jsonSchema, Profile: orNull(textForJSON(s.profile)), Settings: []settingJSON{}, Unused: []unusedJSON{}}
-	if s.chosen.file != nil {
-		c.ConfigFile = orNull(textForJSON(s.chosen.file.name))
+	if s.file != nil {
+		c.ConfigFile = orNull(textForJSON(s.file.name))
 	}
 	add := func(name string, secret bool, values ...string) {
 		o, known := s.origins[name]
@@ -174,11 +174,13 @@ func (p *program) printConfig(c configJSON) error {
 	if err := t.write(&b, l); err != nil {
 		return err
 	}
-	for i, u := range c.Unused {
-		if i == 0 {
-			b.WriteByte('\n')
+	if len(c.Unused) > 0 {
+		var keys []string
+		for _, u := range c.Unused {
+			keys = append(keys, u.Key+" ("+u.Where+")")
 		}
-		for _, part := range text.Wrap(text.Escaped("not used: "+u.Key+" ("+u.Where+"), since "+u.Why), l.width) {
+		b.WriteByte('\n')
+		for _, part := range text.Wrap(text.Escaped("not used: "+strings.Join(keys, ", ")+", since "+c.Unused[0].Why), l.width) {
 			b.WriteString(string(part) + "\n")
 		}
 	}

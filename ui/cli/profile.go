@@ -88,7 +88,7 @@ func (p profile) private(e entry) error {
 // chooseProfile reads the config file and takes the profile out of it that is
 // named, or the file's default.
 func (s *settings) chooseProfile(f *pflag.FlagSet, env environment) error {
-	s.chosen = profile{}
+	s.file, s.chosen = nil, profile{}
 	from := origin{}
 	switch {
 	case f.Changed("profile"):
@@ -102,6 +102,7 @@ func (s *settings) chooseProfile(f *pflag.FlagSet, env environment) error {
 	if err != nil {
 		return err
 	}
+	s.file = file
 	if file == nil {
 		if from.kind != "" {
 			return usage("%s names a profile and there is no config file; see dlock config --example", from.where)

@@ -50,7 +50,8 @@ type settings struct {
 
 	tag, tagColor string // of the environment
 
-	chosen  profile
+	file    *configFile // nil if there is none
+	chosen  profile     // of the file
 	origins map[string]origin // by the flag's name; passwords as "password" and "sentinel-password"
 	unused  []entry           // of the profile, since its nodes are not the ones in force
 }
