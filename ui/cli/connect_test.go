@@ -111,6 +111,20 @@ func TestInsecureIsSaid(t *testing.T) {
 	}
 }
 
+// A profile may forbid writing, and only the command line may allow it again.
+func TestReadOnlyProfile(t *testing.T) {
+	config := writeConfig(t, "default_profile = \"prod\"\n[profile.prod]\nnodes = [\"redis://h\"]\nread_only = true\n")
+	e := invocation{args: []string{"release", "lock:a", "--token", tokenA, "--config", config}}.run(t)
+	wantCode(t, e, exitRefused)
+	wantSentence(t, e, "refused by read_only in "+config+":4", "nothing was sent")
+	fake := &fakeInspector{snapshot: picture(3, []inspect.Lock{lockOf("lock:a", in(8*time.Second), tokenA, tokenA, tokenA)})}
+	e = invocation{args: []string{"release", "lock:a", "--token", tokenA, "--config", config, "--read-only=false", "--audit", "none"}, fake: fake}.run(t)
+	wantCode(t, e, exitOK)
+	if len(fake.executed) != 1 || !slices.Equal(e.readOnly, []bool{false}) {
+		t.Errorf("%d releases, connections %v", len(fake.executed), e.readOnly)
+	}
+}
+
 // What get prints as the way to release reaches the same nodes as the same user.
 func TestReleaseHintRepeatsTheConnection(t *testing.T) {
 	fake := &fakeInspector{snapshot: picture(3, []inspect.Lock{lockOf("lock:a", in(8*time.Second), tokenA, tokenA, tokenA)})}

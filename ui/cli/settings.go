@@ -50,8 +50,8 @@ type settings struct {
 
 	tag, tagColor string // of the environment
 
-	file    *configFile // nil if there is none
-	chosen  profile     // of the file
+	file    *configFile       // nil if there is none
+	chosen  profile           // of the file
 	origins map[string]origin // by the flag's name; passwords as "password" and "sentinel-password"
 	unused  []entry           // of the profile, since its nodes are not the ones in force
 }
@@ -104,6 +104,9 @@ func (s *settings) resolve(f *pflag.FlagSet, env environment, ownNodes bool) err
 		}
 	}
 	s.readOnlyBy = s.origins["read-only"].where
+	if s.origins["read-only"].kind == fromProfile {
+		s.readOnlyBy = "read_only in " + s.readOnlyBy
+	}
 	if ownNodes {
 		return nil
 	}
