@@ -237,3 +237,18 @@ func TestScanSeveralPatterns(t *testing.T) {
 		}
 	})
 }
+
+// What a pass has cost the server is its share of the time until the next one.
+func TestScanBudget(t *testing.T) {
+	start := time.Unix(1000, 0)
+	for budget, pause := range map[float64]time.Duration{DefaultScanBudget: 50 * time.Second, 0.5: 2 * time.Second, 1: time.Second} {
+		s := scanState{budget: budget, running: true, started: start, spent: time.Second}
+		s.finish()
+		if got := s.nextDue.Sub(start); got != pause {
+			t.Errorf("with a budget of %v the next pass is due after %v, not %v", budget, got, pause)
+		}
+	}
+	if c := (Config{ScanBudget: 7}).withDefaults(); c.ScanBudget != 1 {
+		t.Errorf("a budget of %v", c.ScanBudget)
+	}
+}

@@ -85,7 +85,7 @@ func newSession(i *Inspector) *session {
 			index:   n,
 			probe:   p,
 			samples: make(map[string]sample),
-			scan:    scanState{patterns: i.config.Match},
+			scan:    scanState{patterns: i.config.Match, budget: i.config.ScanBudget},
 			status:  NodeStatus{Name: p.node.Name(), Addr: p.node.Addr(), State: NodePending, Since: now, Error: "not asked yet"},
 		})
 	}

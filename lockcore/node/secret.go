@@ -119,6 +119,12 @@ func isNoLetter(c byte) bool {
 // clean returns an error without a secret in its text. Only what a server
 // replied can hold one.
 func (s Secrets) clean(err error) error {
+	if staged, ok := err.(*StageError); ok {
+		if inner := s.clean(staged.Err); inner != staged.Err {
+			return &StageError{staged.Stage, inner}
+		}
+		return err
+	}
 	var reply redis.Error
 	if err == nil || err == redis.Nil || !errors.As(err, &reply) {
 		return err

@@ -13,8 +13,8 @@ import (
 // where they did not come as an error of a node.
 type redactor struct{ node.Secrets }
 
-func newRedactor(urls []string, password string) redactor {
-	secrets := []string{password}
+func newRedactor(urls []string, passwords ...string) redactor {
+	secrets := slices.Clone(passwords)
 	for _, raw := range urls {
 		user := userinfo(raw)
 		if user == nil {
@@ -31,19 +31,22 @@ func newRedactor(urls []string, password string) redactor {
 	return redactor{node.NewSecrets(secrets...)}
 }
 
-// userinfo is what stands before the hosts of a URL, nil if nothing does or the
-// URL cannot be read. Only the first host is left in: url.Parse knows no more.
+// userinfo is what stands before the hosts of a node's URL, nil if nothing
+// does or it cannot be read. A URL with several hosts is none that net/url
+// reads as a whole.
 func userinfo(raw string) *url.Userinfo {
-	scheme, rest, _ := strings.Cut(raw, "://")
-	authority := rest
+	scheme, rest, found := strings.Cut(raw, "://")
+	if !found {
+		return nil
+	}
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		authority = rest[:end]
+		rest = rest[:end]
 	}
-	at := strings.LastIndexByte(authority, '@') + 1
-	if first, _, several := strings.Cut(authority[at:], ","); several {
-		raw = scheme + "://" + authority[:at] + first + rest[len(authority):]
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 {
+		return nil
 	}
-	u, err := url.Parse(raw)
+	u, err := url.Parse(scheme + "://" + rest[:at] + "@h")
 	if err != nil {
 		return nil
 	}
