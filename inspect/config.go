@@ -16,6 +16,9 @@ const (
 type Config struct {
 	// Match are SCAN glob patterns; empty means lock:*.
 	Match []string
+	// All adds the patterns of all libraries that are known. A library whose
+	// names are all the application's own has none and needs a Match.
+	All bool
 	// Prefix is what stands before a resource's name in dlock's own keys;
 	// empty means "lock:".
 	Prefix string

@@ -441,7 +441,7 @@ func TestReplica(t *testing.T) {
 	}
 	writer := New(open(t, f.lab.URLs()[1:], node.Options{Name: "n2"}), Config{})
 	p.Steps = p.Steps[1:]
-	p.Steps[0].Node = writer.probes[0].node.Name()
+	p.Steps[0].Node = writer.deployment.present().probes[0].name
 	r := writer.Execute(t.Context(), p, false)
 	if r.Outcome != OutRefused || r.Freed || !strings.Contains(r.Nodes[0].Detail, "READONLY") {
 		t.Errorf("%+v", r)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"time"
-
-	"dlock/lockcore"
 )
 
 // scanState is a pass over one node's keyspace that can be taken up again
@@ -19,6 +17,7 @@ type scanState struct {
 	started  time.Time
 	running  bool
 	seen     map[string]struct{} // names of this pass
+	sights   []sighting          // companions that were found since the last slice
 	spent    time.Duration       // of the server's time, in this pass
 
 	passes  int
@@ -84,11 +83,11 @@ func (p *probe) scan(ctx context.Context, c *cost, s *scanState, limit slice) ([
 		server += took
 		s.spent += took
 		for _, name := range names {
-			if len(s.seen) >= p.max {
+			if len(s.seen) >= p.max || len(s.sights) >= p.max {
 				s.cut = true
 				break
 			}
-			if _, dup := s.seen[name]; dup || p.folded(name) {
+			if _, dup := s.seen[name]; dup || p.folded(s, name) {
 				continue
 			}
 			s.seen[name] = struct{}{}
@@ -129,17 +128,7 @@ func (s *scanState) finish() {
 // abandon gives a pass up; the next one starts afresh. A cursor is worth
 // nothing after the server was away.
 func (s *scanState) abandon() {
-	s.running, s.seen, s.nextDue = false, nil, time.Time{}
-}
-
-// folded reports whether a key is shown in its lock's row rather than as a
-// lock of its own.
-func (p *probe) folded(key string) bool {
-	if key == lockcore.NodeKey(p.prefix) {
-		return true
-	}
-	_, _, ok := lockcore.CompanionOf(p.prefix, key)
-	return ok
+	s.running, s.seen, s.sights, s.nextDue = false, nil, nil, time.Time{}
 }
 
 func readPage(reply any) (cursor uint64, names []string, ok bool) {

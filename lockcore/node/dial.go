@@ -19,6 +19,13 @@ func (o Options) tlsFor(t target) *tls.Config {
 	return o.TLSConfig.Clone()
 }
 
+// dialing settles TLS for a target, and returns options whose dialer does it.
+func (o Options) dialing(t *target) Options {
+	t.tls = o.tlsFor(*t)
+	o.Dialer = o.dialer(t.tls)
+	return o
+}
+
 // dialer makes connections and says at which stage one failed. It does TLS
 // itself, since go-redis' own way to do it does not heed a context, and since
 // the certificate has to be for the address that is dialed: of a cluster or

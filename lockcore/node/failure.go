@@ -45,6 +45,8 @@ const (
 	ReadOnlyMode
 	// Canceled: the caller gave up.
 	Canceled
+	// Moved: another server of the cluster serves the key, see [Redirected].
+	Moved
 )
 
 // Transient reports whether trying again a little later makes sense.
@@ -63,6 +65,9 @@ var notServing = []string{
 	"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "OOM", "NOREPLICAS", "MISCONF", "UNKILLABLE",
 	"ERR max number of clients",
 }
+
+// scriptError is what servers put before the error of a command in a script.
+const scriptError = "ERR user_script:"
 
 // Classify tells what an error from a node's client means. It goes by the
 // error code a reply starts with, the one part of it that servers keep stable.
@@ -84,7 +89,7 @@ func Classify(err error) Kind {
 	}
 	var reply redis.Error
 	if errors.As(err, &reply) {
-		return classifyReply(strings.TrimPrefix(reply.Error(), "ERR user_script:"))
+		return classifyReply(strings.TrimPrefix(reply.Error(), scriptError))
 	}
 	var last farewell
 	if errors.As(err, &last) {
@@ -113,6 +118,8 @@ func classifyReply(text string) Kind {
 		return Replica
 	case "WRONGTYPE":
 		return WrongType
+	case "MOVED", "ASK":
+		return Moved
 	}
 	if strings.Contains(text, "invalid password") || strings.Contains(text, "without any password configured") {
 		return Unauthorized

@@ -166,9 +166,6 @@ type farewell string
 
 func (f farewell) Error() string { return string(f) }
 
-// errNoMaster is the sentinels' answer about a name they do not know.
-var errNoMaster = errors.New("no sentinel knows a master of this name")
-
 // lookupFailure takes the failures of single sentinels out of what go-redis
 // makes of them, each once, and puts an error in place of the empty answer,
 // which is none elsewhere.

@@ -62,7 +62,9 @@ func (p *program) get(ctx context.Context, format string, keys []string) error {
 			code = worse(code, exitRefused)
 		}
 	}
-	if gap := silent(s); gap.code != exitOK {
+	// Where all nodes answer, what may not be read was said already.
+	said := code == exitRefused && s.Target.Up() == len(s.Target.Nodes)
+	if gap := silent(s); gap.code != exitOK && !said {
 		p.say("%s", gap.sentence)
 		if code != exitRefused {
 			// A lock that the other nodes do not have may still be there.

@@ -60,6 +60,7 @@ func (r redactor) snapshot(s inspect.Snapshot) inspect.Snapshot {
 	s.Target.Nodes = mapChanged(s.Target.Nodes, func(n *inspect.NodeStatus) bool { return r.replace(&n.Error) })
 	s.Events = mapChanged(s.Events, func(e *inspect.Event) bool { return r.replace(&e.Text) })
 	s.Locks = mapChanged(s.Locks, r.lock)
+	s.Findings = mapChanged(s.Findings, func(f *inspect.NodeFinding) bool { return r.replace(&f.Text) })
 	return s
 }
 

@@ -292,10 +292,9 @@ func (s *settings) open(readOnly bool) ([]*node.Node, error) {
 		return nil, err
 	}
 	for i, n := range nodes {
-		if n.Topology() != node.Single {
-			// The lock core speaks them; looking at them is not built yet.
+		if n.Topology() == node.Cluster && len(nodes) > 1 {
 			node.CloseAll(nodes)
-			return nil, usage("%s: node %d: redis+%s:// cannot be inspected by this version of dlock; use redis://, rediss:// or unix://", s.nodesFrom, i+1, n.Topology())
+			return nil, usage("%s: node %d: a cluster cannot vote among other nodes; give it alone", s.nodesFrom, i+1)
 		}
 	}
 	return nodes, nil
