@@ -22,6 +22,8 @@ const (
 	// forbiddenAge is how long a refusal of a key is believed. Each attempt
 	// leaves a line in the server's ACL log.
 	forbiddenAge = 30 * time.Second
+	// longestFence is more than a fence companion holds.
+	longestFence = 64
 	// longestLife caps a remaining life: beyond it a key never ends in any
 	// sense that matters here, and the arithmetic would overflow.
 	longestLife = 100 * 365 * 24 * time.Hour
@@ -298,8 +300,14 @@ func (p *probe) askRest(ctx context.Context, c *cost, questions []*question, _ b
 		if s.content != token && s.kind == "" && p.allowed("TYPE") {
 			q.kind = b.ask(ctx, "type", q.key)
 		}
-		if s.content == token && isDlock(s.token) && p.allowed("HMGET") {
-			q.fence = b.ask(ctx, "hmget", lockcore.CompanionKey(p.prefix, lockcore.FenceCompanion, q.key), "fence", "since")
+		if s.content == token && isDlock(s.token) {
+			companion := lockcore.CompanionKey(p.prefix, lockcore.FenceCompanion, q.key)
+			switch {
+			case p.allowed("GETRANGE"):
+				q.fence = b.ask(ctx, "getrange", companion, 0, longestFence)
+			case p.allowed("GET"):
+				q.fence = b.ask(ctx, "get", companion)
+			}
 		}
 	}
 	_, received, err := p.send(ctx, c, b)
@@ -340,19 +348,17 @@ func (p *probe) readRest(q *question, at time.Time) {
 }
 
 func (p *probe) readFence(q *question) {
-	reply, err := q.fence.Slice()
+	text, err := q.fence.Text()
 	if err != nil {
-		p.note("HMGET", err)
+		return // what may not be asked was noted with the lock's own value
+	}
+	fence, sinceMs, ok := lockcore.ParseFence(text)
+	if !ok {
 		return
 	}
-	if len(reply) != 2 {
-		return
-	}
-	if n, ok := readInt(reply[0]); ok && n >= 0 {
-		q.sample.fence = Known(n)
-	}
-	if ms, ok := readInt(reply[1]); ok && ms > 0 && ms < math.MaxInt64/int64(time.Millisecond) {
-		q.sample.granted = Known(ms)
+	q.sample.fence = Known(fence)
+	if sinceMs > 0 && sinceMs < math.MaxInt64/int64(time.Millisecond) {
+		q.sample.granted = Known(sinceMs)
 	}
 }
 

@@ -195,7 +195,7 @@ func TestHostileServer(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, map[string]server.Cmd{
 				"SCAN": pages([]string{"lock:a"}), "PTTL": reply1(5000),
-				"GETRANGE": r, "GET": r, "TYPE": r, "OBJECT": r, "HMGET": r, "ZCARD": r, "TIME": r, "ROLE": r, "INFO": r, "CONFIG": r,
+				"GETRANGE": r, "GET": r, "TYPE": r, "OBJECT": r, "ZCARD": r, "TIME": r, "ROLE": r, "INFO": r, "CONFIG": r,
 			})
 			snap, err := f.inspector(t, Config{}).Look(t.Context())
 			if err != nil {

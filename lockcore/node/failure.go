@@ -52,6 +52,12 @@ func (k Kind) Transient() bool {
 	return k == Unreachable || k == TimedOut || k == NotServing
 }
 
+// Unanswered reports whether the node has not said what became of the command:
+// it may have been carried out, or be carried out yet.
+func (k Kind) Unanswered() bool {
+	return k == Unreachable || k == TimedOut || k == Canceled
+}
+
 // notServing lists the error codes of a server that may answer properly later.
 var notServing = []string{
 	"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "OOM", "NOREPLICAS", "MISCONF", "UNKILLABLE",
@@ -74,6 +80,10 @@ func Classify(err error) Kind {
 		return Canceled
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, redis.ErrPoolTimeout):
 		return TimedOut
+	}
+	var redacted *redactedError
+	if errors.As(err, &redacted) {
+		return redacted.kind
 	}
 	var reply redis.Error
 	if errors.As(err, &reply) {
@@ -111,8 +121,10 @@ func classifyReply(text string) Kind {
 	return Refused
 }
 
-// Explain puts a failure into a few words, without a secret and without the
-// noise of the layers it came through. Bytes from the server may be in it.
+// Explain puts a failure into a few words, without the noise of the layers it
+// came through. Bytes from the server may be in it, but no secret: an error
+// of a [Node]'s client holds none, and of any other one what a server repeats
+// of arguments that it did not understand is left out.
 func Explain(err error) string {
 	if err == nil {
 		return ""
@@ -146,8 +158,8 @@ func Explain(err error) string {
 		}
 		return err.Error()
 	case Unauthorized:
-		return "AUTH refused: " + err.Error()
+		return "AUTH refused: " + Secrets{}.Redact(err.Error())
 	default:
-		return err.Error()
+		return Secrets{}.Redact(err.Error())
 	}
 }

@@ -145,6 +145,9 @@ func open(t target, o Options) *Node {
 	}
 	t.tls = cloneTLS(t.tls)
 	n.client = connect(t, o, n.connected)
+	if s := NewSecrets(t.username, t.password, o.SentinelUsername, o.SentinelPassword); len(s.words) > 0 {
+		n.client.AddHook(redaction{s})
+	}
 	if o.ReadOnly {
 		n.client.AddHook(readOnlyGuard{})
 	}
@@ -235,7 +238,9 @@ func (n *Node) DB() int { return n.db }
 // Timeout is the limit of one command on the wire.
 func (n *Node) Timeout() time.Duration { return n.timeout }
 
-// Client is the connection pool to the node.
+// Client is the connection pool to the node. The errors of its commands do not
+// repeat the node's own user name and password, even where the server does;
+// those of subscriptions and of single connections taken from it may.
 func (n *Node) Client() redis.UniversalClient { return n.client }
 
 // OnConnect adds something to do on each new connection, before any command is

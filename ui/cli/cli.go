@@ -132,7 +132,7 @@ func (p *program) report(ctx context.Context, err error) int {
 // say prints one line of talk. Its text is made safe as a whole, since errors
 // of a server may be part of it.
 func (p *program) say(format string, args ...any) {
-	line := p.redactor().redact(fmt.Sprintf(format, args...))
+	line := p.redactor().Redact(fmt.Sprintf(format, args...))
 	fmt.Fprintf(p.stderr, "dlock: %s\n", text.Escaped(line))
 }
 
