@@ -116,6 +116,9 @@ func (n *Node) sentinel(addr string) (*redis.Client, error) {
 	if !ok {
 		return nil, errors.New("no client for a sentinel")
 	}
+	if s := NewSecrets(t.username, t.password); len(s.words) > 0 {
+		c.AddHook(redaction{s})
+	}
 	if n.sentinels == nil {
 		n.sentinels = make(map[string]*redis.Client)
 	}
