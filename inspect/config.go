@@ -7,6 +7,7 @@ const (
 	DefaultMatch      = "lock:*"
 	DefaultInterval   = time.Second
 	DefaultStuckAfter = 10 * time.Minute
+	DefaultScanBudget = 0.02
 	// MinInterval is the shortest time between two looks that is accepted.
 	MinInterval = 100 * time.Millisecond
 )
@@ -25,6 +26,10 @@ type Config struct {
 	Interval time.Duration
 	// StuckAfter is how long a lock may be held before it is flagged.
 	StuckAfter time.Duration
+	// ScanBudget is the share of each node's time, over 0 and up to 1, that
+	// repeated scans of a live inspection may use. The first one, until whose
+	// end there is nothing to show, may use twelve times as much.
+	ScanBudget float64
 	// ScanCount is the COUNT of one SCAN call, 500 by default.
 	ScanCount int64
 	// MaxKeys bounds how many keys one look keeps per node; 0 means

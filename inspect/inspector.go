@@ -110,6 +110,10 @@ func (c Config) withDefaults() Config {
 	if c.StuckAfter <= 0 {
 		c.StuckAfter = DefaultStuckAfter
 	}
+	if c.ScanBudget <= 0 {
+		c.ScanBudget = DefaultScanBudget
+	}
+	c.ScanBudget = min(c.ScanBudget, 1)
 	if c.ScanCount <= 0 {
 		c.ScanCount = 500
 	}

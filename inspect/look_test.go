@@ -145,7 +145,7 @@ func TestLookDlock(t *testing.T) {
 		f.set(key, token, time.Minute, 1, 2, 3)
 		for n, c := range f.clients {
 			at := granted.Add(time.Duration(n) * time.Second).UnixMilli()
-			c.HSet(ctx, lockcore.CompanionKey("lock:", lockcore.FenceCompanion, key), "fence", 12, "since", at)
+			c.Set(ctx, lockcore.CompanionKey("lock:", lockcore.FenceCompanion, key), fmt.Sprint(12, " ", at), 0)
 			c.ZAdd(ctx, lockcore.CompanionKey("lock:", lockcore.QueueCompanion, key), z(1, "w1"), z(2, "w2"))
 			c.HSet(ctx, lockcore.CompanionKey("lock:", lockcore.WaitCompanion, key), "w1", "x")
 			c.Set(ctx, lockcore.NodeKey("lock:"), "marker", 0)

@@ -21,6 +21,8 @@ const (
 	// forbiddenAge is how long a refusal of a key is believed. Each attempt
 	// leaves a line in the server's ACL log.
 	forbiddenAge = 30 * time.Second
+	// longestFence is more than a fence companion holds.
+	longestFence = 64
 	// longestLife caps a remaining life: beyond it a key never ends in any
 	// sense that matters here, and the arithmetic would overflow.
 	longestLife = 100 * 365 * 24 * time.Hour

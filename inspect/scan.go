@@ -11,6 +11,7 @@ import (
 // where it was left.
 type scanState struct {
 	patterns []string
+	budget   float64 // share of the server's time, of repeated passes
 	pattern  int
 	cursor   uint64
 	started  time.Time
@@ -39,11 +40,8 @@ const (
 	// calmAfter is how many pages are asked for in a row before a look
 	// that has no bound gives the server a rest after each.
 	calmAfter = 100
-	// scanShare is the share of a server's time that repeated passes may
-	// use; the first pass may use more, since until it is over there is
-	// nothing to show.
-	scanShare      = 0.02
-	firstScanShare = 0.25
+	// firstHaste is how many times the budget the first pass may use.
+	firstHaste = 12
 )
 
 var errBadPage = errors.New("the answer to SCAN is not one that a Redis server gives")
@@ -124,7 +122,7 @@ func (s *scanState) finish() {
 	if !s.cut {
 		s.began = s.started
 	}
-	s.nextDue = s.started.Add(time.Duration(float64(s.spent) / scanShare))
+	s.nextDue = s.started.Add(time.Duration(float64(s.spent) / s.budget))
 }
 
 // abandon gives a pass up; the next one starts afresh. A cursor is worth

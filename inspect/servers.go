@@ -69,7 +69,7 @@ func (s *session) adopt(l *layout) {
 				id:      s.launched,
 				probe:   p,
 				samples: make(map[string]sample),
-				scan:    scanState{patterns: s.inspector.config.Match},
+				scan:    scanState{patterns: s.inspector.config.Match, budget: s.inspector.config.ScanBudget},
 				status:  NodeStatus{Name: p.name, Addr: p.node.Addr(), State: NodePending, Since: now, Error: errNotLookedUp.Error()},
 			}
 			s.launched++

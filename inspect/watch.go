@@ -63,10 +63,11 @@ func (s *session) round(ctx context.Context, interval time.Duration) {
 		if m.busy || m.failures > 0 && now.Before(m.status.NextTry) {
 			continue
 		}
-		limit := slice{wall: interval / 4, server: time.Duration(float64(interval) * scanShare)}
+		share := s.inspector.config.ScanBudget
 		if m.scanned.passes == 0 {
-			limit.server = time.Duration(float64(interval) * firstScanShare)
+			share = min(1, share*firstHaste)
 		}
+		limit := slice{wall: interval / 4, server: time.Duration(float64(interval) * share)}
 		j := job{scan: &m.scan, limit: limit, keys: shares[n], before: m.samples, learn: true}
 		if m.fresh {
 			m.fresh = false

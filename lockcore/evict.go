@@ -4,7 +4,7 @@ import "strconv"
 
 // evictSource is the text of the eviction. It is made of the release's own, so
 // that an eviction does what a release does.
-var evictSource = script("common").source +
+var evictSource = script("keys", "common").source +
 	"local function release()\n" + script("release").source + "end\n" +
 	script("evict").source
 

@@ -105,7 +105,11 @@ func (l *Locker) TryAcquire(ctx context.Context, resource string, opts ...Option
 // was not to be had; if ctx ended, its error is joined. ctx governs the
 // acquisition only: the lock stays held when it ends.
 func (l *Locker) Acquire(ctx context.Context, resource string, opts ...Option) (*Lock, error) {
-	cfg := l.cfg.with(opts)
+	cfg := &l.cfg
+	if len(opts) > 0 {
+		changed := l.cfg.with(opts)
+		cfg = &changed
+	}
 	asked := cfg.now()
 	k, attempts, err := l.acquire(ctx, cfg, resource)
 	cfg.observer.acquired(Acquisition{Resource: resource, Waited: cfg.now().Sub(asked), Attempts: attempts, Err: err})
@@ -113,15 +117,9 @@ func (l *Locker) Acquire(ctx context.Context, resource string, opts ...Option) (
 }
 
 // acquire is Acquire; it also tells how many tokens were used.
-func (l *Locker) acquire(ctx context.Context, cfg config, resource string) (k *Lock, attempts int, err error) {
-	if err := cfg.validate(); err != nil {
+func (l *Locker) acquire(ctx context.Context, cfg *config, resource string) (k *Lock, attempts int, err error) {
+	if err := l.check(cfg, resource); err != nil {
 		return nil, attempts, err
-	}
-	if err := checkResource(resource); err != nil {
-		return nil, attempts, fmt.Errorf("lockcore: %w", err)
-	}
-	if l.voters[0].Topology() == node.Cluster && !sharesSlot(Key(cfg.prefix, resource)) {
-		return nil, attempts, fmt.Errorf("lockcore: on a cluster a resource name with a '}' needs a hash tag, such as {orders}:42, so that what belongs to the lock stays on one shard")
 	}
 
 	if cfg.wait > 0 {
@@ -187,6 +185,22 @@ func (l *Locker) acquire(ctx context.Context, cfg config, resource string) (k *L
 			token = newToken(ticket, cfg.owner)
 		}
 	}
+}
+
+// check says what is wrong with a request before anything is sent.
+func (l *Locker) check(cfg *config, resource string) error {
+	if cfg != &l.cfg { // which New has looked at
+		if err := cfg.validate(); err != nil {
+			return err
+		}
+	}
+	if err := checkResource(resource); err != nil {
+		return fmt.Errorf("lockcore: %w", err)
+	}
+	if l.voters[0].Topology() == node.Cluster && !sharesSlot(Key(cfg.prefix, resource)) {
+		return fmt.Errorf("lockcore: on a cluster a resource name with a '}' needs a hash tag, such as {orders}:42, so that what belongs to the lock stays on one shard")
+	}
+	return nil
 }
 
 // joined adds why an acquisition was ended to why it had not succeeded, if
@@ -255,7 +269,7 @@ const birthGrace = 200 * time.Millisecond
 // be used at once. What this gives up is the case in which a quorum of nodes
 // loses its data at one moment while every other node is unreachable and the
 // client has just been started: more failures than a quorum can stand anyway.
-func (l *Locker) bear(cfg config, nodes []int, isNew bool) <-chan struct{} {
+func (l *Locker) bear(cfg *config, nodes []int, isNew bool) <-chan struct{} {
 	longest := max(cfg.ttl, time.Duration(l.longest.Load()))
 	done := make(chan struct{})
 	if len(nodes) == 0 {

@@ -10,6 +10,7 @@ package node
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -56,6 +57,13 @@ type Options struct {
 	// PoolSize bounds the connections to the node; 0 means go-redis'
 	// default of ten per CPU.
 	PoolSize int
+	// TLS encrypts connections to redis://, redis+sentinel:// and
+	// redis+cluster:// too; rediss:// always is. A unix socket never is.
+	TLS bool
+	// TLSConfig says whom to trust and who we are wherever TLS is used; see
+	// [TLSParts]. nil means the system's authorities and no certificate of
+	// our own. An empty ServerName means the host that is connected to.
+	TLSConfig *tls.Config
 	// ReadOnly refuses, before anything is sent, each command that is not
 	// known to only read. It is the last line of --read-only.
 	ReadOnly bool
@@ -129,6 +137,9 @@ func Open(rawURL string, o Options) (*Node, error) {
 	if t.topology == Cluster && t.db != 0 {
 		return nil, errors.New("a cluster has only database 0")
 	}
+	if t.username != "" && t.password == "" || o.SentinelUsername != "" && o.SentinelPassword == "" {
+		return nil, errors.New("a user name is given without its password, so nobody can be logged in; a password alone is written redis://:password@host")
+	}
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
@@ -144,8 +155,12 @@ func open(t target, o Options) *Node {
 	if n.name == "" {
 		n.name = n.addr
 	}
-	t.tls = cloneTLS(t.tls)
+	o = o.dialing(&t)
 	n.client = connect(t, o, n.connected)
+	if s := NewSecrets(t.username, t.password, o.SentinelUsername, o.SentinelPassword); len(s.words) > 0 {
+		n.client.AddHook(redaction{s})
+	}
+	watchStages(n.client, t.topology)
 	if o.ReadOnly {
 		n.client.AddHook(readOnlyGuard{})
 	}
@@ -236,7 +251,9 @@ func (n *Node) DB() int { return n.db }
 // Timeout is the limit of one command on the wire.
 func (n *Node) Timeout() time.Duration { return n.timeout }
 
-// Client is the connection pool to the node.
+// Client is the connection pool to the node. The errors of its commands do not
+// repeat the node's own user name and password, even where the server does;
+// those of subscriptions and of single connections taken from it may.
 func (n *Node) Client() redis.UniversalClient { return n.client }
 
 // OnConnect adds something to do on each new connection, before any command is

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -111,23 +110,20 @@ func (n *Node) sentinel(addr string) (*redis.Client, error) {
 	if c, ok := n.sentinels[addr]; ok {
 		return c, nil
 	}
-	t := target{topology: Single, network: "tcp", addrs: []string{addr}, username: n.options.SentinelUsername, password: n.options.SentinelPassword, tls: cloneTLS(n.target.tls)}
-	c, ok := connect(t, n.options, func(ctx context.Context, cn *redis.Conn) error { return n.introduce(ctx, cn) }).(*redis.Client)
+	t := target{topology: Single, network: "tcp", addrs: []string{addr}, username: n.options.SentinelUsername, password: n.options.SentinelPassword, tls: n.target.tls}
+	o := n.options.dialing(&t)
+	c, ok := connect(t, o, func(ctx context.Context, cn *redis.Conn) error { return n.introduce(ctx, cn) }).(*redis.Client)
 	if !ok {
 		return nil, errors.New("no client for a sentinel")
+	}
+	if s := NewSecrets(t.username, t.password); len(s.words) > 0 {
+		c.AddHook(redaction{s})
 	}
 	if n.sentinels == nil {
 		n.sentinels = make(map[string]*redis.Client)
 	}
 	n.sentinels[addr] = c
 	return c, nil
-}
-
-func cloneTLS(c *tls.Config) *tls.Config {
-	if c == nil {
-		return nil
-	}
-	return c.Clone()
 }
 
 // told is one host's answer.
@@ -192,7 +188,8 @@ func (n *Node) askSentinels(ctx context.Context) ([]Primary, error) {
 	return []Primary{{Addr: best}}, nil
 }
 
-var errNoMaster = errors.New("no sentinel knows a master of the name that the URL gives; SENTINEL MASTERS lists the names")
+// errNoMaster is the sentinels' answer about a name they do not know.
+var errNoMaster = errors.New("no sentinel knows a master of this name (SENTINEL MASTERS lists the names)")
 
 func readMaster(reply any, err error) (string, error) {
 	if errors.Is(err, redis.Nil) {

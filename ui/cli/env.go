@@ -2,6 +2,7 @@ package cli
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,16 @@ func newEnvironment(entries []string) environment {
 		}
 	}
 	return e
+}
+
+// entries is the environment as a process is given it.
+func (e environment) entries() []string {
+	list := make([]string, 0, len(e))
+	for name, value := range e {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // get returns the first of the named variables that is set and not empty, and
@@ -43,6 +54,22 @@ func (e environment) stateDir() string {
 	}
 	if v, _ := e.get("HOME"); v != "" {
 		return v + "/.local/state"
+	}
+	return ""
+}
+
+// configDir is where programs keep what a person has settled, "" when the
+// environment does not tell.
+func (e environment) configDir() string {
+	if v, _ := e.get("XDG_CONFIG_HOME"); v != "" {
+		return v
+	}
+	if runtime.GOOS == "windows" {
+		v, _ := e.get("APPDATA")
+		return v
+	}
+	if v, _ := e.get("HOME"); v != "" {
+		return v + "/.config"
 	}
 	return ""
 }

@@ -7,16 +7,21 @@ import (
 	"syscall"
 )
 
-// The exit codes. 0 to 8 are part of the command line's contract; the two
-// above 128 are what a shell reports for a program that ended by the signal.
+// The exit codes. 0 to 8 are part of the command line's contract; those from
+// 126 on are a shell's: for a command that cannot be run, and for a program
+// that ended by a signal.
 const (
 	exitOK          = 0
 	exitFailure     = 1
 	exitUsage       = 2
+	exitNotAcquired = 3
 	exitNotThere    = 4
+	exitNoQuorum    = 5
 	exitNoNode      = 6
 	exitRefused     = 7
 	exitIncomplete  = 8
+	exitCannotRun   = 126
+	exitNoCommand   = 127
 	exitInterrupted = 130
 	exitBrokenPipe  = 141
 )

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,12 +15,13 @@ import (
 
 func (p *program) getCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:        "get KEY… [options]",
-		SuggestFor: []string{"show", "inspect", "describe", "info"},
-		Short:      "Show locks in full, node by node",
-		Long:       getHelp,
-		Example:    getExamples,
-		Args:       needKeys,
+		Use:               "get KEY… [options]",
+		SuggestFor:        []string{"show", "inspect", "describe", "info"},
+		Short:             "Show locks in full, node by node",
+		Long:              getHelp,
+		Example:           getExamples,
+		Args:              needKeys,
+		ValidArgsFunction: p.completeKeys,
 		RunE: func(c *cobra.Command, args []string) error {
 			format, err := p.format("text", "json", "jsonl")
 			if err != nil {
@@ -200,13 +200,7 @@ func (p *program) releaseHint(b *strings.Builder, l look, lock inspect.Lock) {
 			b.WriteByte('\n')
 		}
 		named++
-		options := []string{"--token", o.Token}
-		if p.settings.db != 0 {
-			options = append(options, "--db", strconv.Itoa(p.settings.db))
-		}
-		if p.settings.user != "" {
-			options = append(options, "--user", p.settings.user)
-		}
+		options := append([]string{"--token", o.Token}, p.settings.repeated()...)
 		fmt.Fprintf(b, "%s%s\n", label(name), l.paint(faint, string(shellCommand("release", []string{lock.ID.Key}, options...))))
 	}
 	if named > 0 && p.settings.nodesFrom == "--node" {

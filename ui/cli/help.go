@@ -38,24 +38,31 @@ Without a command it opens the live view. One --node is one deployment; several
 are independent nodes that vote, and a lock is held if more than half of those
 configured store the same token.
 
-Environment (an option on the command line comes first):
+Each setting comes from an option of the command line, else from its variable,
+else from the profile, else it has a default; dlock config shows them all.
+
+Environment:
   DLOCK_NODES          node URLs, separated by spaces; then REDIS_URL
-  DLOCK_PASSWORD       password where the URL has none; then the file that
-                       DLOCK_PASSWORD_FILE names, then REDISCLI_AUTH
-  DLOCK_READ_ONLY=true and DLOCK_DB, _USER, _TIMEOUT, _INTERVAL, _MATCH,
-                       _STUCK_AFTER, _AUDIT, _COLOR, _ASCII, _THEME, _DEBUG
+  DLOCK_PASSWORD       password where the URL has none; else in the file that
+                       DLOCK_PASSWORD_FILE names, else of the profile, else
+                       REDISCLI_AUTH. --askpass asks for it
+  DLOCK_SENTINEL_PASSWORD, DLOCK_SENTINEL_PASSWORD_FILE   for the sentinels
+  DLOCK_PROFILE, DLOCK_CONFIG       which profile of which config file
+  DLOCK_READ_ONLY, DLOCK_TIMEOUT …  DLOCK_ and the option's name, for most
   NO_COLOR, CLICOLOR=0, TERM=dumb   no colour
 
 Exit codes:
-  0  done                          6  no node answers
-  1  unexpected failure            7  refused: permission, replica or --read-only
-  2  wrong usage                   8  incomplete: some nodes did not answer;
+  0  done                          5  no quorum
+  1  unexpected failure            6  no node answers
+  2  wrong usage                   7  refused: permission, replica or --read-only
+  3  somebody else holds the lock  8  incomplete: some nodes did not answer;
   4  not there, or not released       what is known was printed`
 
 const rootExamples = `  dlock --node redis://10.0.0.1:6379 --node redis://10.0.0.2:6379 --node redis://10.0.0.3:6379
   REDIS_URL=redis://10.0.0.1:6379 dlock ls
   dlock get lock:orders:42
   dlock release lock:orders:42 --token 5d02c1f0-8a55-4c8e-9f0e-0b7c6f1be8aa
+  dlock run nightly-report --wait 10m -- ./report.sh
   dlock demo`
 
 const topHelp = `Watch the locks live: state, holder, remaining life and quorum of each, and what
@@ -112,6 +119,83 @@ const releaseExamples = `  dlock release lock:orders:42 --token 5d02c1f0-8a55-4c
   dlock release lock:orders:42 --if-no-expiry --reason 'INC-4711, holder is gone'
   dlock release lock:orders:42 --if-held-for 10m --dry-run
   dlock release lock:orders:42 lock:orders:43 --if-no-expiry --yes`
+
+const runHelp = `Run COMMAND while holding the lock on RESOURCE: on any number of machines, one
+at a time. If the lock is not to be had within --wait, nothing is run. While the
+command runs the lock is renewed; when it has ended, the lock goes to whoever
+waits for it next. The exit code is the command's, 128 + N if signal N ended it.
+
+The command gets the three streams, the terminal and the environment of dlock
+itself, passwords in it too, and beside them
+  DLOCK_RESOURCE, DLOCK_TOKEN, DLOCK_FENCE
+The last is a number that grows from run to run: storage that refuses smaller
+numbers is safe from a run that was paused and comes back too late.
+
+HUP, INT, QUIT, TERM, USR1, USR2, WINCH, TSTP and CONT are passed on. The command
+runs in a process group of its own, and what it leaves running there when it
+ends is ended as well. If the lock is lost, or after --max-hold, the group gets
+SIGTERM and after --grace SIGKILL. If dlock itself is killed by SIGKILL, the
+lock ends with its --ttl; on Linux the command is killed too, but not what it has
+started. On Windows signals are not passed on, and "ended" is killed at once,
+without what the command has started.
+
+-o json prints one line on standard error at the end.
+
+Exit codes of dlock itself: 3 (or -E N) somebody else holds the lock, and with
+-E 0 nothing is said of that; 4 the lock was lost; 5 no quorum; 6 no node answers;
+126 the command cannot be run; 127 there is no such command.`
+
+const runExamples = `  dlock run nightly-report -- ./report.sh --all
+  dlock run nightly-report --wait 10m --max-hold 1h -- ./report.sh
+  dlock run nightly-report -E 0 -- ./report.sh
+  dlock run orders:42 --ttl 5s -- sh -c 'psql -v fence="$DLOCK_FENCE" -f settle.sql'`
+
+const acquireHelp = `Take the lock on RESOURCE and print its token, which extend and unlock need.
+Nobody renews it: it ends after --ttl unless extend is called before.
+
+-o text  the token
+-o env   a line for a shell's eval that sets and exports DLOCK_RESOURCE,
+         DLOCK_TOKEN and DLOCK_FENCE, from which extend and unlock read them
+-o json  the same with the time it is valid for; also when it was not acquired
+
+Exit codes: 3 somebody else holds it; 5 no quorum; 6 no node answers.`
+
+const acquireExamples = `  TOKEN=$(dlock acquire orders:42 --ttl 30s) || exit
+  dlock acquire orders:42 --wait 10s --owner deploy/web-3 -o json
+  grant=$(dlock acquire orders:42 -o env) && eval "$grant"`
+
+const extendHelp = `Give the lock on RESOURCE a new time to live, counted from now, if it still
+belongs to the token. It may be shorter than what was left. What dlock run holds
+it renews itself; a shorter time from outside would break its reckoning.
+
+Exit codes: 4 the token does not hold the lock any more; 5 no quorum, so that it
+is not known; 6 no node answers.`
+
+const extendExamples = `  dlock extend orders:42 --token "$TOKEN" --ttl 30s
+  dlock extend orders:42 -o json`
+
+const unlockHelp = `Give back the lock on RESOURCE, if it still belongs to the token: whoever waits
+for it next has it at once. To free a lock whose token is not known, or that of
+another library, see dlock release.
+
+Exit codes: 4 the token does not hold the lock any more; 5 too few nodes were
+reached, so that others wait until its time to live ends; 6 no node answers.`
+
+const unlockExamples = `  dlock unlock orders:42 --token "$TOKEN"
+  DLOCK_TOKEN=$TOKEN dlock unlock orders:42`
+const configHelp = `Show each setting, its value and where that came from: an option, a variable of
+the environment, a line of the config file, or the default. Passwords are shown
+as set or not set.
+
+Profiles of a config file ($XDG_CONFIG_HOME/dlock/config.toml) name nodes, and how
+to reach and show them; --profile NAME, DLOCK_PROFILE or default_profile in the
+file chooses one. A profile's credentials go to its own nodes: where others are in
+force, by --node, DLOCK_NODES or REDIS_URL, what it says about reaching nodes
+does not count, unless --node and --profile stand on one command line.`
+
+const configExamples = `  dlock config
+  dlock config --profile prod -o json
+  dlock config --example > ~/.config/dlock/config.toml`
 
 const demoHelp = `Start nodes of our own, workers that contend for a few resources, and the live
 view over them. Break nodes from the view and see what the lock, the quorum and

@@ -3,6 +3,7 @@ package cli
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,24 +18,33 @@ func keyArgs(c *cobra.Command, args []string) ([]string, error) {
 	dash := c.ArgsLenAtDash()
 	var keys []string
 	for i, arg := range args {
-		key := arg
-		if dash < 0 || i < dash {
-			var err error
-			if key, err = text.Unquote(arg); err != nil {
-				return nil, usage("key %d: %s; after -- a key is taken as it is", i+1, err)
-			}
-			if hasCredentials(arg) {
-				return nil, usage("a URL stands where a key is expected; it goes after --node (a key that looks like a URL goes after --)")
-			}
-		}
-		if key == "" {
-			return nil, usage("key %d is empty", i+1)
+		key, err := nameArg("key "+strconv.Itoa(i+1), arg, dash >= 0 && i >= dash)
+		if err != nil {
+			return nil, err
 		}
 		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
 	return keys, nil
+}
+
+// nameArg reads one name; what is how to speak of it.
+func nameArg(what, arg string, literal bool) (string, error) {
+	name := arg
+	if !literal {
+		var err error
+		if name, err = text.Unquote(arg); err != nil {
+			return "", usage("%s: %s; after -- a name is taken as it is", what, err)
+		}
+		if hasCredentials(arg) {
+			return "", usage("a URL stands where a name is expected; it goes after --node (a name that looks like a URL goes after --)")
+		}
+	}
+	if name == "" {
+		return "", usage("%s is empty", what)
+	}
+	return name, nil
 }
 
 // hasCredentials reports whether an argument is a Redis URL that may hold a

@@ -9,12 +9,9 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
-	"go.uber.org/goleak"
 
 	"dlock/ui/text"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A real terminal is recognised, with its width and its colours.
 func TestRealTerminal(t *testing.T) {

@@ -118,16 +118,16 @@ func TestHelpGoesToStdoutAndNamesEveryCommand(t *testing.T) {
 		e := invocation{args: args}.run(t)
 		wantCode(t, e, exitOK)
 		wantSilentStderr(t, e)
-		for _, word := range []string{"  top ", "  ls ", "  get ", "  release ", "  demo ", "  version ", "Examples:", "Exit codes:", "--node"} {
+		for _, word := range []string{"  top ", "  ls ", "  get ", "  release ", "  run ", "  acquire ", "  extend ", "  unlock ", "  demo ", "  version ", "Examples:", "Exit codes:", "--node"} {
 			if !strings.Contains(e.out, word) {
 				t.Errorf("%q: the help lacks %q", args, word)
 			}
 		}
 	}
-	for _, command := range []string{"top", "ls", "get", "release", "demo"} {
+	for _, command := range []string{"top", "ls", "get", "release", "run", "acquire", "extend", "unlock", "demo"} {
 		e := invocation{args: []string{command, "--help"}}.run(t)
 		wantCode(t, e, exitOK)
-		if !strings.Contains(e.out, "Examples:\n  dlock "+command) {
+		if _, examples, _ := strings.Cut(e.out, "Examples:\n"); !strings.Contains(examples[:max(0, strings.Index(examples, "\n"))], "dlock "+command) {
 			t.Errorf("%s: no example:\n%s", command, e.out)
 		}
 		for line := range strings.Lines(e.out) {
@@ -191,7 +191,7 @@ func TestPrecedence(t *testing.T) {
 		{"password", nil, []string{"DLOCK_PASSWORD=a", "DLOCK_PASSWORD_FILE=" + file, "REDISCLI_AUTH=b"}, func(s settings) bool { return s.password == "a" }},
 		{"password file", nil, []string{"DLOCK_PASSWORD_FILE=" + file, "REDISCLI_AUTH=b"}, func(s settings) bool { return s.password == "from file" }},
 		{"redis-cli's password", nil, []string{"REDISCLI_AUTH=b"}, func(s settings) bool { return s.password == "b" }},
-		{"the rest", []string{"--db", "3", "--user", "u", "--stuck-after", "1m", "--audit", "none", "--ascii"}, nil, func(s settings) bool {
+		{"the rest", []string{"--db", "3", "--user", "u", "--stuck-after", "1m", "--audit", "none", "--ascii"}, []string{"DLOCK_PASSWORD=p"}, func(s settings) bool {
 			return s.db == 3 && s.user == "u" && s.stuckAfter == time.Minute && s.audit == "none" && s.ascii
 		}},
 	} {
@@ -318,6 +318,8 @@ func TestTheShellGetsCompletions(t *testing.T) {
 		{[]string{"__complete", "rel"}, "release"},
 		{[]string{"__complete", "ls", "--rea"}, "--read-only"},
 		{[]string{"__completeNoDesc", "ge"}, "get"},
+		{[]string{"__complete", "run", "job", "--max"}, "--max-hold"},
+		{[]string{"__complete", "unlock", ""}, ":4"}, // no files
 	} {
 		e := invocation{args: c.args}.run(t)
 		if e.code != exitOK || !strings.Contains(e.out, c.want) {
@@ -338,7 +340,7 @@ func TestVersionFlag(t *testing.T) {
 // same user, and is not offered for a value that tells nobody from anybody.
 func TestReleaseHintIsComplete(t *testing.T) {
 	some := lockOf("lock:a", in(8*time.Second), tokenA, tokenA, tokenA)
-	e := invocation{args: []string{"get", "lock:a", "--db", "3", "--user", "ops"}, fake: &fakeInspector{snapshot: picture(3, []inspect.Lock{some})}}.run(t)
+	e := invocation{args: []string{"get", "lock:a", "--db", "3", "--user", "ops"}, env: []string{"DLOCK_PASSWORD=p"}, fake: &fakeInspector{snapshot: picture(3, []inspect.Lock{some})}}.run(t)
 	if !strings.Contains(e.out, "--db 3") || !strings.Contains(e.out, "--user ops") {
 		t.Errorf("got %s", e.out)
 	}

@@ -1,0 +1,6 @@
+package cli
+
+import "errors"
+
+func sendSignal(int, string) error { return errors.ErrUnsupported }
+func processGone(int) bool         { return false }
