@@ -167,7 +167,10 @@ func (f *stream) finish(ctx context.Context) error {
 		}
 		var locks []Lock
 		for _, l := range snap.Locks {
-			if l.State != Expired || l.Companion != nil {
+			// As in a Look, what is left of a lock must have been there for
+			// longer than a hand-over takes.
+			left := l.Companion != nil && l.Idle.Known && l.Idle.Value >= orphanAfter
+			if l.State != Expired || left {
 				locks = append(locks, l)
 			}
 		}
