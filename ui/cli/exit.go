@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// The exit codes. 0 to 8 are part of the command line's contract; the two
+// The exit codes. 0 to 9 are part of the command line's contract; the two
 // above 128 are what a shell reports for a program that ended by the signal.
 const (
 	exitOK          = 0
@@ -17,6 +17,7 @@ const (
 	exitNoNode      = 6
 	exitRefused     = 7
 	exitIncomplete  = 8
+	exitTrouble     = 9
 	exitInterrupted = 130
 	exitBrokenPipe  = 141
 )
