@@ -153,11 +153,17 @@ type missed struct {
 func (p *pair) fail(ctx context.Context, keys []string) (m missed, err error) {
 	primary, replica := p.both()
 	crown, heir := p.clients[primary].Client(), p.clients[replica].Client()
-	// What is free when the replica loses sight can be granted behind its
-	// back.
+	// What the replica knows to be free when it loses sight can be granted
+	// behind its back.
 	_ = p.wait(ctx, func(ctx context.Context) bool {
-		n, err := crown.Exists(ctx, keys...).Result()
-		return err == nil && n < int64(len(keys))
+		for _, key := range keys {
+			there, err := crown.Exists(ctx, key).Result()
+			here, failed := heir.Exists(ctx, key).Result()
+			if err == nil && failed == nil && there+here == 0 {
+				return true
+			}
+		}
+		return false
 	})
 	p.unfollow()
 	if p.lab.Kind() == lab.Process {

@@ -172,7 +172,7 @@ func (d *Demo) sleep(wait time.Duration) bool {
 // breakAtRandom breaks and heals, by the demo's seed.
 func (d *Demo) breakAtRandom(rough bool) {
 	// Not one of the streams that workers have.
-	r := rand.New(rand.NewPCG(d.config.Seed, 1<<32))
+	r := randFrom(d.config.Seed)
 	for d.sleep(200*time.Millisecond + time.Duration(r.Int64N(int64(600*time.Millisecond)))) {
 		d.mu.Lock()
 		active := slices.Clone(d.active)
@@ -184,6 +184,8 @@ func (d *Demo) breakAtRandom(rough bool) {
 		}
 	}
 }
+
+func randFrom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1<<32)) }
 
 // nextRandom makes up what to do, given what lasts: it heals as often as it
 // breaks, and never has more than a minority of the nodes broken.

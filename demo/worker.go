@@ -47,8 +47,10 @@ func (w *worker) run(ctx context.Context) {
 			return
 		}
 		w.round = r
-		err := w.turn(r.ctx)
-		r.turns.Done()
+		err := func() error {
+			defer r.turns.Done() // also when it panics
+			return w.turn(r.ctx)
+		}()
 		if errors.Is(err, errCrashed) && !w.reborn(ctx) {
 			return
 		}
