@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 
 	_ "modernc.org/sqlite" // the driver
 
+	"dlock/demo/lab"
 	"dlock/lockcore/fence"
 )
 
@@ -19,12 +19,12 @@ import (
 const exclusiveConns = 8
 
 func openSQLite(ctx context.Context, _ string) (*Store, error) {
-	dir, err := os.MkdirTemp("", "dlock-store-")
+	dir, remove, err := lab.TempDir()
 	if err != nil {
 		return nil, fmt.Errorf("there is no place for the demo's database: %w", err)
 	}
 	fail := func(err error) (*Store, error) {
-		return nil, errors.Join(fmt.Errorf("the demo's SQLite database cannot be opened: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("the demo's SQLite database cannot be opened: %w", err), remove())
 	}
 	guard, err := fence.New(fence.SQLite, "fence")
 	if err != nil {
@@ -61,7 +61,7 @@ func openSQLite(ctx context.Context, _ string) (*Store, error) {
 	s.drop = func() error {
 		// Both pools have the file open, and some systems do not remove
 		// open files.
-		return errors.Join(s.db.Close(), s.patient.Close(), os.RemoveAll(dir))
+		return errors.Join(s.db.Close(), s.patient.Close(), remove())
 	}
 	return s, nil
 }

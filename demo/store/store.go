@@ -53,7 +53,8 @@ type Entry struct {
 }
 
 // Open opens the database of a URL: "" is an SQLite file in a folder of its
-// own that Close removes; postgres://… is a server, on which everything is put
+// own that is removed by Close, and on Unix also when the program is killed;
+// postgres://… is a server, on which everything is put
 // into a schema of its own that Close drops. An error repeats neither the URL
 // nor a password.
 func Open(ctx context.Context, url string) (*Store, error) {
