@@ -194,7 +194,7 @@ func (d *Demo) Inject(ctx context.Context, name, target string, by time.Duration
 	// Before it is done: its effect may be seen before do returns.
 	d.void(f)
 	if err := f.do(ctx, d, target, by); err != nil {
-		d.note(f.Name + " " + target + " failed: " + err.Error())
+		d.note(strings.TrimSpace(f.Name+" "+target) + " failed: " + err.Error())
 		return err
 	}
 	d.record(f, target, by)

@@ -152,9 +152,12 @@ func (f faults) run(d *Demo) {
 		if !d.sleep(time.Until(d.started.Add(act.At))) {
 			return
 		}
-		if err := d.Inject(d.life, act.Fault, act.Target, act.By); err != nil && d.life.Err() == nil {
-			d.note(act.String() + " could not be done: " + err.Error())
+		if f, _ := FindFault(act.Fault); d.checkTarget(f, act.Target) != nil {
+			d.note(act.String() + " is passed over: " + d.checkTarget(f, act.Target).Error())
+			continue
 		}
+		// It notes itself whether it could be done.
+		_ = d.Inject(d.life, act.Fault, act.Target, act.By)
 	}
 }
 
@@ -205,7 +208,7 @@ func nextRandom(r *rand.Rand, c Config, s Scenario, active []ActiveFault, pair, 
 		ok := f.Random || rough && f.Rough
 		switch {
 		case f.Target == OnNode && minority == 0,
-			f.Name == "failover" && !pair,
+			f.Name == "failover" && (!pair || broken[""]), // no heir is left
 			f.Name == "clock" && c.Kind != lab.Embedded:
 			ok = false
 		}
