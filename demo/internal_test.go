@@ -81,6 +81,10 @@ func TestPair(t *testing.T) {
 		}
 		hers := loseOne()
 		for hers == nil {
+			// What was missed may keep everybody out.
+			if err := p.clients[p.primary()].Client().Del(t.Context(), key).Err(); err != nil {
+				t.Fatal(err)
+			}
 			if err := p.rejoin(t.Context()); err != nil {
 				t.Fatal(err)
 			}
