@@ -37,7 +37,7 @@ func TestPair(t *testing.T) {
 			}
 			t.Cleanup(func() { n.Close() })
 			l, err := lockcore.New([]*node.Node{n}, lockcore.WithOwner(name), lockcore.WithTTL(time.Minute),
-				lockcore.WithNodeTimeout(5*time.Second), lockcore.WithWait(30*time.Second))
+				lockcore.WithNodeTimeout(5*time.Second), lockcore.WithWait(5*time.Second))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,12 +46,12 @@ func TestPair(t *testing.T) {
 		}
 		alice, bob := locker("alice"), locker("bob")
 		key := lockcore.Key(lockcore.DefaultPrefix, "phone")
-		// loseOne has a failover happen while alice takes the lock again and
-		// again, and returns the lock that the replica has never seen; nil if
-		// the failover came at another moment.
+		// loseOne has a failover happen, with alice taking the lock once the
+		// replica has lost sight of the primary, and returns her lock; nil if
+		// she took it at another moment.
 		loseOne := func() *lockcore.Lock {
-			_, replica := p.both()
-			heir := p.clients[replica].Client()
+			primary, replica := p.both()
+			crown, heir := p.clients[primary].Client(), p.clients[replica].Client()
 			over := make(chan missed, 1)
 			go func() {
 				m, err := p.fail(context.Background(), []string{key})
@@ -60,24 +60,23 @@ func TestPair(t *testing.T) {
 				}
 				over <- m
 			}()
-			for {
-				lock, err := alice.Acquire(t.Context(), "phone")
-				if err != nil {
-					t.Fatal(err)
-				}
-				token := lock.Token().String()
-				if p.wait(t.Context(), func(ctx context.Context) bool { return heir.Get(ctx, key).Val() == token }) != nil {
-					if m := <-over; m == (missed{key, true}) {
-						return lock
-					}
-					lock.Release(t.Context())
-					return nil
-				}
-				if err := lock.Release(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				_ = p.wait(t.Context(), func(ctx context.Context) bool { return heir.Exists(ctx, key).Val() == 0 })
+			arrives := func(probe int) bool {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*lag)
+				defer cancel()
+				crown.Set(ctx, "probe", probe, 0)
+				return p.wait(ctx, func(ctx context.Context) bool { n, _ := heir.Get(ctx, "probe").Int(); return n == probe }) == nil
 			}
+			for probe := 1; arrives(probe); probe++ {
+			}
+			lock, err := alice.Acquire(t.Context(), "phone")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := <-over; m == (missed{key, true}) {
+				return lock
+			}
+			lock.Release(t.Context())
+			return nil
 		}
 		hers := loseOne()
 		for hers == nil {
