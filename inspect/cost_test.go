@@ -73,7 +73,7 @@ func BenchmarkStream(b *testing.B) {
 			b.ResetTimer()
 			for b.Loop() {
 				count := 0
-				if _, err := i.Stream(context.Background(), func(some []Lock) error {
+				if _, err := i.Stream(context.Background(), func(_ time.Time, some []Lock) error {
 					if count%100_000 < len(some) {
 						runtime.ReadMemStats(&now)
 						peak = max(peak, now.HeapInuse-min(now.HeapInuse, before.HeapInuse))
