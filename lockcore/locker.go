@@ -63,7 +63,10 @@ func New(nodes []*node.Node, opts ...Option) (*Locker, error) {
 	l.ear = newEar(cfg.prefix, len(nodes))
 	l.quarantine = len(nodes) > 1 && !cfg.durable && !cfg.mutant.noQuarantine
 	seen := make(map[string]string)
-	for _, n := range nodes {
+	for i, n := range nodes {
+		if n == nil {
+			return nil, fmt.Errorf("lockcore: node %d is nil", i+1)
+		}
 		if other, dup := seen[n.Addr()]; dup {
 			return nil, fmt.Errorf("lockcore: nodes %s and %s are the same server, %s; each voter must be a server of its own", other, n.Name(), n.Addr())
 		}
@@ -192,6 +195,9 @@ func (l *Locker) check(cfg *config, resource string) error {
 	if cfg != &l.cfg { // which New has looked at
 		if err := cfg.validate(); err != nil {
 			return err
+		}
+		if cfg.prefix != l.cfg.prefix || cfg.durable != l.cfg.durable {
+			return errors.New("lockcore: the prefix and whether nodes are durable are those of the whole Locker; give these options to New")
 		}
 	}
 	if err := checkResource(resource); err != nil {
