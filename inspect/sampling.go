@@ -114,6 +114,9 @@ func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, k knowl
 		}
 	}
 	for _, q := range questions {
+		if !q.sample.ownsIdleTime() {
+			q.sample.idle, q.sample.touched, q.sample.idleAsked = 0, nil, false
+		}
 		if q.known {
 			q.sample = q.sample.succeeds(q.before)
 		}
