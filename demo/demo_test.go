@@ -10,6 +10,7 @@ import (
 
 	"dlock/demo"
 	"dlock/demo/lab"
+	"dlock/demo/lab/labtest"
 )
 
 func TestMain(m *testing.M) {
@@ -43,20 +44,17 @@ func start(t *testing.T, kind lab.Kind) *demo.Demo {
 
 func until(t *testing.T, d *demo.Demo, what string, ok func(demo.Status) bool) demo.Status {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		s := d.Status()
-		if ok(s) {
-			return s
+	var s demo.Status
+	defer func() {
+		if t.Failed() {
+			t.Logf("waiting for this ended with %+v: %s", s, what)
 		}
-		select {
-		case <-deadline:
-			t.Fatalf("never happened: %s; %+v", what, s)
-		case <-tick.C:
-		}
-	}
+	}()
+	labtest.Eventually(t, what, func() bool {
+		s = d.Status()
+		return ok(s)
+	})
+	return s
 }
 
 func onEachKind(t *testing.T, test func(t *testing.T, kind lab.Kind)) {

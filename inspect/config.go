@@ -7,6 +7,7 @@ const (
 	DefaultMatch      = "lock:*"
 	DefaultInterval   = time.Second
 	DefaultStuckAfter = 10 * time.Minute
+	DefaultScanBudget = 0.02
 	// MinInterval is the shortest time between two looks that is accepted.
 	MinInterval = 100 * time.Millisecond
 )
@@ -15,6 +16,9 @@ const (
 type Config struct {
 	// Match are SCAN glob patterns; empty means lock:*.
 	Match []string
+	// All adds the patterns of all libraries that are known. A library whose
+	// names are all the application's own has none and needs a Match.
+	All bool
 	// Prefix is what stands before a resource's name in dlock's own keys;
 	// empty means "lock:".
 	Prefix string
@@ -22,6 +26,10 @@ type Config struct {
 	Interval time.Duration
 	// StuckAfter is how long a lock may be held before it is flagged.
 	StuckAfter time.Duration
+	// ScanBudget is the share of each node's time, over 0 and up to 1, that
+	// repeated scans of a live inspection may use. The first one, until whose
+	// end there is nothing to show, may use twelve times as much.
+	ScanBudget float64
 	// ScanCount is the COUNT of one SCAN call, 500 by default.
 	ScanCount int64
 	// MaxKeys bounds how many keys one look keeps per node; 0 means

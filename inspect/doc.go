@@ -10,6 +10,17 @@
 // Everything between the observations and the Snapshot is pure: it takes the
 // time as an argument and no client, so it is tested with tables.
 //
+// # What a lock is
+//
+// Package dialect knows how libraries write their locks; this package reads what
+// a dialect needs, within bounds of number and bytes, and judges what it says.
+// A lock may be a string, a hash, a set, a list or a sorted set, have one holder
+// or several, consist of several keys, and have companions: queues, counters and
+// signals that stand beside it. Companions and further keys are folded into
+// their lock's row if their type fits their name. A queue that stands there
+// without its lock for longer than a hand-over takes is a row of its own that is
+// no lock ([Lock.Companion]).
+//
 // # What a look may and may not do
 //
 // Looking needs SCAN and PTTL and nothing else; every other command is
@@ -21,7 +32,10 @@
 // the last sample predicts, when the idle time shows that somebody used it, when
 // a person asks (Get, Refresh), and now and then with growing pauses: right after
 // our own reading the idle time shows nothing, and without expiry the remaining
-// life never does. The idle time from before our readings is kept.
+// life never does. The idle time from before our readings is kept. Where the
+// server knows CLIENT NO-TOUCH and permits it, reading leaves the idle time alone
+// altogether. What companions tell is asked on each pass of up to some thousand
+// locks, and of more when their values are read.
 //
 // # Honesty
 //

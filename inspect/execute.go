@@ -1,7 +1,9 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -28,10 +30,10 @@ const (
 func (i *Inspector) Execute(ctx context.Context, p Plan, dryRun bool) Result {
 	start := i.now()
 	r := Result{Plan: p, DryRun: dryRun, At: start, Outcome: OutNotSent}
-	release, err := releaseOf(p)
+	err := check(p)
 	if dryRun || err != nil || ctx.Err() != nil {
 		for _, s := range p.Steps {
-			o := NodeOutcome{Node: s.Node, Outcome: OutNotSent, Detail: s.Why, Expiry: s.Expiry}
+			o := NodeOutcome{Node: s.Node, Key: s.Key, Outcome: OutNotSent, Detail: s.Why, Expiry: s.Expiry}
 			switch {
 			case err != nil:
 				r.Outcome, o.Outcome, o.Detail = OutRefused, OutRefused, err.Error()
@@ -44,9 +46,9 @@ func (i *Inspector) Execute(ctx context.Context, p Plan, dryRun bool) Result {
 		return r
 	}
 	detached := context.WithoutCancel(ctx)
-	r.Nodes = i.send(detached, p, release)
+	r.Nodes = i.send(detached, p)
 	free := i.recheck(ctx, detached, p, r.Nodes)
-	r.Outcome = sum(concerned(p.Steps, r.Nodes), i.quorum)
+	r.Outcome = sum(byNode(concerned(p.Steps, r.Nodes)), i.quorum)
 	r.Freed = free >= i.quorum
 	r.Took = i.now().Sub(start)
 	i.note(Event{
@@ -56,41 +58,38 @@ func (i *Inspector) Execute(ctx context.Context, p Plan, dryRun bool) Result {
 	return r
 }
 
-func releaseOf(p Plan) (dialect.Release, error) {
-	d, ok := dialect.ByName(p.Library)
-	if !ok {
-		return dialect.Release{}, fmt.Errorf("this dlock knows no library called %q", p.Library)
-	}
-	return d.Release(dialect.Entry{Key: p.ID.Key, Type: p.Type, Value: p.Token, HasValue: true}, dialect.Holder{Token: p.Token})
-}
-
-// probeOf finds the node a step is for.
-func (i *Inspector) probeOf(name string) (*probe, bool) {
-	for _, p := range i.probes {
-		if p.node.Name() == name {
-			return p, true
+// check refuses a plan that was not made by PlanRelease.
+func check(p Plan) error {
+	for _, s := range p.Steps {
+		if s.Send && !s.made {
+			return errors.New("the plan does not say what is to be compared; make one with PlanRelease")
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // send carries out the steps in parallel, once each.
-func (i *Inspector) send(ctx context.Context, p Plan, release dialect.Release) []NodeOutcome {
+func (i *Inspector) send(ctx context.Context, p Plan) []NodeOutcome {
 	out := make([]NodeOutcome, len(p.Steps))
 	var wg sync.WaitGroup
 	for n, s := range p.Steps {
 		o := &out[n]
-		*o = NodeOutcome{Node: s.Node, Outcome: unsent(s), Detail: s.Why, Expiry: s.Expiry}
+		*o = NodeOutcome{Node: s.Node, Key: s.Key, Outcome: unsent(s), Detail: s.Why, Expiry: s.Expiry}
 		if !s.Send {
 			continue
 		}
-		on, ok := i.probeOf(s.Node)
+		on, ok := i.deployment.probeOf(s.Node)
 		if !ok {
 			o.Outcome, o.Detail = OutNotReached, "there is no node of that name"
 			continue
 		}
 		wg.Go(func() {
-			effect, err := release.Run(ctx, on.node.Client())
+			client := on.node.Client()
+			if all, ok := i.deployment.cluster(); ok {
+				// It goes where the slot is by then.
+				client = all.Client()
+			}
+			effect, err := s.release.Run(ctx, client)
 			*o = outcomeOf(s, effect, err)
 		})
 	}
@@ -122,7 +121,7 @@ func unsent(s Step) Outcome {
 }
 
 func outcomeOf(s Step, effect dialect.Effect, err error) NodeOutcome {
-	o := NodeOutcome{Node: s.Node}
+	o := NodeOutcome{Node: s.Node, Key: s.Key}
 	switch {
 	case err != nil && node.Classify(err) == node.Unreachable, err != nil && node.Classify(err) == node.TimedOut:
 		o.Outcome, o.Detail, o.Expiry = OutNotReached, node.Explain(err), s.Expiry
@@ -146,7 +145,7 @@ func outcomeOf(s Step, effect dialect.Effect, err error) NodeOutcome {
 func (i *Inspector) recheck(ctx, detached context.Context, p Plan, out []NodeOutcome) (free int) {
 	looks := []time.Duration{0}
 	if countOf(out, OutReleased) > 0 {
-		span := min(max(recheckFor, i.renewalPeriod(p.ID.Key, p.Token)), recheckMost)
+		span := min(max(recheckFor, p.Recheck, i.renewalPeriod(p.ID.Key, p.Token)), recheckMost)
 		looks = []time.Duration{span / 5, span / 2, span}
 	}
 	start := i.now()
@@ -161,47 +160,57 @@ func (i *Inspector) recheck(ctx, detached context.Context, p Plan, out []NodeOut
 	return free
 }
 
-// lookBack reads the key once on every node, except on those that did not
-// answer an earlier look: a node that hangs would make each of them wait.
+// lookBack reads each step's key once, except on nodes that did not answer an
+// earlier look: a node that hangs would make each of them wait.
 func (i *Inspector) lookBack(ctx context.Context, p Plan, out []NodeOutcome, silent []bool) (free int) {
 	seen := make([]Maybe[sample], len(out))
 	var wg sync.WaitGroup
 	for n := range out {
-		on, ok := i.probeOf(out[n].Node)
+		on, ok := i.deployment.probeOf(out[n].Node)
 		if !ok || silent[n] {
 			continue
 		}
+		key := cmp.Or(p.Steps[n].Key, p.ID.Key)
 		wg.Go(func() {
 			var c cost
 			nothing := knowledge{before: func(string) (sample, bool) { return sample{}, false }}
-			if got, err := on.sample(ctx, &c, []string{p.ID.Key}, nothing); err == nil {
-				seen[n] = Known(got[p.ID.Key])
+			if got, err := on.sample(ctx, &c, []string{key}, nothing); err == nil {
+				seen[n] = Known(got[key])
 			}
 		})
 	}
 	wg.Wait()
+	keys, empty := make(map[string]int), make(map[string]int)
 	for n, s := range seen {
+		keys[out[n].Node]++
 		if !s.Known {
 			silent[n] = true
 			continue
 		}
-		if s.Value.presence == absent {
-			free++
+		if s.Value.free() {
+			empty[out[n].Node]++
 		}
 		out[n] = corrected(out[n], s.Value, p.Steps[n], p.Token)
+	}
+	for name, of := range keys {
+		// Of several keys most must be free.
+		if empty[name] >= of/2+1 {
+			free++
+		}
 	}
 	return free
 }
 
 // corrected is a node's outcome after a later look at it.
 func corrected(o NodeOutcome, s sample, step Step, value string) NodeOutcome {
-	same := s.presence == present && s.content == token && s.token == value
+	_, same := s.got.holder(value)
+	same = same && s.presence == present
 	switch {
 	case same && (o.Outcome == OutReleased || o.Outcome == OutAlreadyGone || o.Outcome == OutChanged):
 		o.Outcome, o.Expiry, o.Detail = OutCameBack, s.expiry(), ""
 	case same:
 		o.Expiry = s.expiry()
-	case s.presence == forbidden || s.presence == present && s.content == unread:
+	case s.presence == forbidden || s.presence == present && s.content() == unread:
 	case o.Outcome == OutNotReached && step.Send:
 		// Only the answer to the release was lost or late.
 		o.Outcome, o.Expiry, o.Detail = OutReleased, Expiry{}, "its answer came too late, and the token is gone"
@@ -236,6 +245,20 @@ func concerned(steps []Step, nodes []NodeOutcome) []NodeOutcome {
 	}
 	if len(out) == 0 {
 		return nodes
+	}
+	return out
+}
+
+// byNode makes one outcome for each node of those of several keys.
+func byNode(outcomes []NodeOutcome) []NodeOutcome {
+	var out []NodeOutcome
+	for len(outcomes) > 0 {
+		n := 1
+		for n < len(outcomes) && outcomes[n].Node == outcomes[0].Node {
+			n++
+		}
+		out = append(out, NodeOutcome{Node: outcomes[0].Node, Outcome: sum(outcomes[:n], n/2+1)})
+		outcomes = outcomes[n:]
 	}
 	return out
 }

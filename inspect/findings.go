@@ -10,7 +10,7 @@ import (
 )
 
 // findings says what is worth attention about a lock, worst first.
-func findings(l Lock, v Verdict, replies []reply, c Config, now time.Time) []Finding {
+func findings(l Lock, v Verdict, replies []reply, e evidence, c Config, now time.Time) []Finding {
 	if l.State == Expired {
 		return nil
 	}
@@ -18,7 +18,7 @@ func findings(l Lock, v Verdict, replies []reply, c Config, now time.Time) []Fin
 	add := func(id string, s Severity, text, advice string) {
 		out = append(out, Finding{ID: id, Severity: s, Text: text, Advice: advice})
 	}
-	wrong, what := noToken(replies)
+	wrong, what := wrongType(replies)
 	untold := untoldBy(l)
 	// Where nothing but such keys was seen and all nodes tell, what the key is
 	// explains the state too.
@@ -28,8 +28,9 @@ func findings(l Lock, v Verdict, replies []reply, c Config, now time.Time) []Fin
 	case l.State == Split:
 		add("split", High, splitText(l, replies), splitAdvice(l, now))
 	case l.State == Unknown && len(untold) == 0:
+		names, what := noToken(replies)
 		add("unknown", Medium,
-			fmt.Sprintf("%s, and %s: what is not a token cannot be compared.", seenText(l, replies), quorumOf(len(wrong), what, l.Votes)),
+			fmt.Sprintf("%s, and %s: what is not a token that all nodes share cannot be compared.", seenText(l, replies), quorumOf(len(names), what, l.Votes)),
 			"Find out which program this key belongs to before you rely on the lock.")
 	case l.Contested():
 		add("unknown", High, contestedText(l, v, replies, untold), untoldAdvice(l, now))
@@ -72,6 +73,7 @@ func findings(l Lock, v Verdict, replies []reply, c Config, now time.Time) []Fin
 			fmt.Sprintf("On %s there is %s under the key, where a lock has a token.", list(wrong), what),
 			"It belongs to a library that dlock does not know, or is no lock; dlock shows it and does not release it.")
 	}
+	out = append(out, lockFindings(l, replies, e, now)...)
 	slices.SortStableFunc(out, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
 	return out
 }
@@ -92,6 +94,7 @@ func noExpiry(l Lock, noToken bool, add func(string, Severity, string, string)) 
 	if l.Idle.Known && l.Idle.Value >= idleGrain {
 		text = fmt.Sprintf("It has no expiry and nobody has used it for %s: it stays until somebody deletes it.", human(l.Idle.Value))
 	}
+	severity := High
 	advice := "Some libraries lock without expiry on purpose: find out whether its holder is alive, and release it if not, since nothing else will."
 	switch {
 	case noToken:
@@ -100,8 +103,11 @@ func noExpiry(l Lock, noToken bool, add func(string, Severity, string, string)) 
 		advice = "Find out whose it is: without its value dlock cannot tell, and cannot release it safely."
 	case l.Library == dialect.Dlock:
 		advice = "dlock always sets an expiry, so something removed it: release the lock if its holder is gone."
+	case l.Habits.Endless:
+		severity = Medium
+		advice = fmt.Sprintf("%s locks without expiry as a matter of course: find out whether its holder is alive, and release it if not, since nothing else will.", l.Library)
 	}
-	add("no-expiry", High, text, advice)
+	add("no-expiry", severity, text, advice)
 }
 
 func copiesWithout(l Lock) []string {
@@ -294,12 +300,32 @@ func stuckText(l Lock, c Config, now time.Time) string {
 	return text + "."
 }
 
-func leftoverText(l Lock, now time.Time) string {
+// leftovers lists the nodes that keep something beside what the holders of a
+// held lock have.
+func leftovers(l Lock) []string {
+	holders := l.Holders()
+	idle := func(token string) bool {
+		return !slices.ContainsFunc(holders, func(o Owner) bool { return o.Token == token })
+	}
 	var names []string
+	for _, c := range l.Copies {
+		switch {
+		case c.Answer == AnswerOther && !c.HasToken, c.Answer == AnswerOther && len(c.Parts) > 0:
+		case c.Answer != AnswerHeld && c.Answer != AnswerOther || !c.HasToken || len(holders) == 0:
+			continue
+		case c.Tokens == nil && !idle(c.Token), c.Tokens != nil && !slices.ContainsFunc(c.Tokens, idle):
+			continue
+		}
+		names = append(names, c.Node)
+	}
+	return names
+}
+
+func leftoverText(l Lock, now time.Time) string {
+	names := leftovers(l)
 	end := Expiry{}
 	for _, c := range l.Copies {
-		if c.Answer == AnswerOther {
-			names = append(names, c.Node)
+		if slices.Contains(names, c.Node) {
 			end = later(end, c.Expiry)
 		}
 	}
@@ -349,24 +375,57 @@ func unreadable(l Lock, replies []reply) (names []string, why string) {
 	return names, why
 }
 
-// noToken lists the nodes that have something under the key that is no token.
+// noToken lists the nodes that have something under the key that cannot be
+// compared with what others have, and says what it is.
 func noToken(replies []reply) (names []string, what string) {
 	for _, r := range replies {
-		if r.observe().Reply != Foreign {
+		reply := r.observe().Reply
+		if reply != Foreign && (reply != Separate || len(replies) == 1) {
 			continue
 		}
 		names = append(names, r.node.Name)
+		got := r.sample.got
 		switch {
 		case what != "":
-		case r.sample.kind == "string":
-			what = "a string of more than 4096 bytes"
-		case r.sample.kind == "":
-			what = "a key that is no string"
+		case reply == Separate:
+			what = "a token that is another one on each node"
+		case isWrong(got):
+			what = wrongWhat(got)
 		default:
-			what = "a " + r.sample.kind
+			what = "a " + got.decoded.Kind + " that names no holders"
 		}
 	}
 	return names, what
+}
+
+// wrongType lists the nodes that have something under the key that no known
+// library writes as a lock.
+func wrongType(replies []reply) (names []string, what string) {
+	for _, r := range replies {
+		if r.observe().Reply != Foreign || !isWrong(r.sample.got) {
+			continue
+		}
+		names = append(names, r.node.Name)
+		if what == "" {
+			what = wrongWhat(r.sample.got)
+		}
+	}
+	return names, what
+}
+
+func isWrong(r *reading) bool {
+	return r.content != known || r.decoded.Library == dialect.Unknown || r.decoded.Kind == ""
+}
+
+func wrongWhat(r *reading) string {
+	switch kind := r.kind(); {
+	case kind == "string" && r.content == foreign:
+		return "a string of more than 4096 bytes"
+	case kind == "":
+		return "a key that is no string"
+	default:
+		return "a " + kind
+	}
 }
 
 func list(names []string) string {

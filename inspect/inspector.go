@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"dlock/inspect/dialect"
 	"dlock/lockcore"
 	"dlock/lockcore/node"
 )
@@ -24,13 +25,13 @@ var ErrWatching = errors.New("this inspector is already watching")
 // Inspector looks at the locks of one deployment. It is safe for concurrent
 // use; at most one Watch runs at a time.
 type Inspector struct {
-	probes   []*probe
-	config   Config
-	topology Topology
-	quorum   int
-	db       int
-	now      func() time.Time
-	seq      atomic.Uint64
+	deployment *deployment
+	config     Config
+	topology   Topology
+	quorum     int
+	db         int
+	now        func() time.Time
+	seq        atomic.Uint64
 
 	refresh chan struct{} // somebody wants a look at once
 	nudge   chan struct{} // a Get has read what a running Watch does not know
@@ -42,11 +43,18 @@ type Inspector struct {
 }
 
 // New makes an inspector of the given nodes, which stay the caller's to close.
-// One node is a single server; several are independent voters, and the quorum
-// is floor(N/2)+1 of them. It panics without a node. It does no I/O.
+// One node is a single deployment: a server, the master that sentinels name, or
+// all primaries of a cluster. Several are independent voters, and the quorum is
+// floor(N/2)+1 of them. It panics without a node, and if a cluster is one of
+// several. It does no I/O, but has each connection that the nodes make from then
+// on say CLIENT NO-TOUCH ON, so that where the server knows that (from 7.2 on)
+// and permits it a key's idle time is not reset by our reading it.
 func New(nodes []*node.Node, c Config) *Inspector {
 	if len(nodes) == 0 {
 		panic("inspect: New needs at least one node")
+	}
+	if len(nodes) > 1 && slices.ContainsFunc(nodes, func(n *node.Node) bool { return n.Topology() == node.Cluster }) {
+		panic("inspect: a cluster is no voter among others")
 	}
 	c = c.withDefaults()
 	i := &Inspector{
@@ -60,14 +68,22 @@ func New(nodes []*node.Node, c Config) *Inspector {
 		changed:  make(chan struct{}, 1),
 		interval: c.Interval,
 	}
-	if len(nodes) > 1 {
+	now := func() time.Time { return i.now() }
+	i.deployment = newDeployment(slices.Clone(nodes), now, func(name string, n *node.Node) *probe {
+		n.LeaveIdleTimes()
+		return &probe{
+			name: name, node: n, prefix: c.Prefix, count: c.ScanCount, max: c.MaxKeys, now: now,
+			own:   dialect.Dlocks(c.Prefix, len(nodes)),
+			ahead: func(r node.Redirect) (*probe, error) { return i.deployment.ahead(r) },
+		}
+	})
+	switch {
+	case len(nodes) > 1:
 		i.topology = Redlock
-	}
-	for _, n := range nodes {
-		i.probes = append(i.probes, &probe{
-			node: n, prefix: c.Prefix, count: c.ScanCount, max: c.MaxKeys,
-			now: func() time.Time { return i.now() },
-		})
+	case nodes[0].Topology() == node.Sentinel:
+		i.topology = Sentinel
+	case nodes[0].Topology() == node.Cluster:
+		i.topology = Cluster
 	}
 	return i
 }
@@ -76,6 +92,13 @@ func (c Config) withDefaults() Config {
 	c.Match = slices.Clone(c.Match)
 	if len(c.Match) == 0 {
 		c.Match = []string{DefaultMatch}
+	}
+	if c.All {
+		for _, p := range dialect.Patterns() {
+			if !slices.Contains(c.Match, p) {
+				c.Match = append(c.Match, p)
+			}
+		}
 	}
 	if c.Prefix == "" {
 		c.Prefix = lockcore.DefaultPrefix
@@ -87,6 +110,10 @@ func (c Config) withDefaults() Config {
 	if c.StuckAfter <= 0 {
 		c.StuckAfter = DefaultStuckAfter
 	}
+	if c.ScanBudget <= 0 {
+		c.ScanBudget = DefaultScanBudget
+	}
+	c.ScanBudget = min(c.ScanBudget, 1)
 	if c.ScanCount <= 0 {
 		c.ScanCount = 500
 	}
@@ -112,6 +139,7 @@ func (c Config) withDefaults() Config {
 // was asked of that node is given up in the background, at its timeout or when
 // it is closed.
 func (i *Inspector) Look(ctx context.Context) (Snapshot, error) {
+	i.deployment.lookUp(ctx, nil)
 	s := newSession(i)
 	for _, m := range s.members {
 		s.launch(ctx, m, job{scan: &m.scan, learn: true})
@@ -128,15 +156,18 @@ func (i *Inspector) Look(ctx context.Context) (Snapshot, error) {
 // Watch runs, what it knows of a lock's history is in the answer, and what was
 // read corrects the Watch. The error and the end of ctx are as for [Inspector.Look].
 func (i *Inspector) Get(ctx context.Context, keys ...string) (Snapshot, error) {
+	i.deployment.lookUp(ctx, nil)
 	s := newSession(i)
 	wanted := slices.Clone(keys)
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
 	live := i.running()
 	s.learnFrom(live, wanted)
+	asked := s.expect(live, wanted)
 	all := func(string) bool { return true }
-	for _, m := range s.members {
-		s.launch(ctx, m, job{keys: wanted, before: m.samples, fresh: all, learn: true})
+	shares := s.shares(asked)
+	for n, m := range s.members {
+		s.launch(ctx, m, job{keys: shares[n], before: m.samples, fresh: all, learn: true})
 	}
 	s.settle(ctx, nil)
 	s.confirm(ctx, nil)

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 
 	"dlock/lockcore"
 )
@@ -16,12 +17,17 @@ type job struct {
 	before map[string]sample
 	fresh  func(key string) bool // whose values are to be read in any case; nil is none
 	learn  bool                  // ask the server about itself if that was long ago
+	// mine tells which names that the scan finds are to be asked about here;
+	// nil is all.
+	mine func(key string) bool
 }
 
 // report is what came of a job.
 type report struct {
 	member  int
 	samples map[string]sample
+	sights  []sighting // companions that a scan has found
+	others  []string   // names that were found and are to be asked about elsewhere
 	cost    cost
 	err     error
 }
@@ -30,11 +36,16 @@ type report struct {
 // error also tells whether the node is there.
 func (p *probe) look(ctx context.Context, j job) report {
 	var r report
-	r.samples, r.err = p.doLook(ctx, &r.cost, j)
+	if p.broken != nil {
+		r.err = &nodeError{p.broken}
+		return r
+	}
+	r.samples, r.err = p.doLook(ctx, j, &r)
 	return r
 }
 
-func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, error) {
+func (p *probe) doLook(ctx context.Context, j job, r *report) (map[string]sample, error) {
+	c := &r.cost
 	keys := j.keys
 	before := func(key string) (sample, bool) {
 		s, ok := j.before[key]
@@ -46,8 +57,24 @@ func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, 
 		if err != nil {
 			return nil, err
 		}
+		locks, companions, err := p.sift(ctx, c, j.scan.sights)
+		if err != nil {
+			return nil, err
+		}
+		j.scan.sights, r.sights = nil, companions
+		found = append(found, locks...)
+		if j.mine != nil {
+			found = slices.DeleteFunc(found, func(key string) bool {
+				mine := j.mine(key)
+				if !mine {
+					r.others = append(r.others, key)
+				}
+				return !mine
+			})
+		}
 		keys = join(j.keys, found)
 		if !lastPass.IsZero() {
+			pass := &trip{lastPass, lastPass}
 			// SCAN returns everything that is there all the time, so
 			// what the last pass did not return was not there yet
 			// when it began.
@@ -55,7 +82,7 @@ func (p *probe) doLook(ctx context.Context, c *cost, j job) (map[string]sample, 
 				if s, ok := j.before[key]; ok {
 					return s, true
 				}
-				return sample{presence: absent, sent: lastPass, received: lastPass}, true
+				return sample{presence: absent, asked: pass}, true
 			}
 		}
 	}

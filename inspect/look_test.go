@@ -145,7 +145,7 @@ func TestLookDlock(t *testing.T) {
 		f.set(key, token, time.Minute, 1, 2, 3)
 		for n, c := range f.clients {
 			at := granted.Add(time.Duration(n) * time.Second).UnixMilli()
-			c.HSet(ctx, lockcore.CompanionKey("lock:", lockcore.FenceCompanion, key), "fence", 12, "since", at)
+			c.Set(ctx, lockcore.CompanionKey("lock:", lockcore.FenceCompanion, key), fmt.Sprint(12, " ", at), 0)
 			c.ZAdd(ctx, lockcore.CompanionKey("lock:", lockcore.QueueCompanion, key), z(1, "w1"), z(2, "w2"))
 			c.HSet(ctx, lockcore.CompanionKey("lock:", lockcore.WaitCompanion, key), "w1", "x")
 			c.Set(ctx, lockcore.NodeKey("lock:"), "marker", 0)
@@ -441,7 +441,7 @@ func TestReplica(t *testing.T) {
 	}
 	writer := New(open(t, f.lab.URLs()[1:], node.Options{Name: "n2"}), Config{})
 	p.Steps = p.Steps[1:]
-	p.Steps[0].Node = writer.probes[0].node.Name()
+	p.Steps[0].Node = writer.deployment.present().probes[0].name
 	r := writer.Execute(t.Context(), p, false)
 	if r.Outcome != OutRefused || r.Freed || !strings.Contains(r.Nodes[0].Detail, "READONLY") {
 		t.Errorf("%+v", r)

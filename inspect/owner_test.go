@@ -105,8 +105,8 @@ func TestCorrectionsOfAWatch(t *testing.T) {
 	i := New([]*node.Node{n}, Config{})
 	base := time.Now()
 	at := func(value string, sent, read int) sample {
-		return sample{presence: present, content: token, kind: "string", token: value, never: true,
-			sent: base.Add(time.Duration(sent) * time.Second), received: base.Add(time.Duration(sent) * time.Second), readAt: base.Add(time.Duration(read) * time.Second)}
+		return sample{presence: present, got: text(value), never: true,
+			asked: when(base.Add(time.Duration(sent) * time.Second)), read: when(base.Add(time.Duration(read) * time.Second))}
 	}
 	live, get := newSession(i), newSession(i)
 	m := live.members[0]
@@ -117,18 +117,18 @@ func TestCorrectionsOfAWatch(t *testing.T) {
 		t.Error("a new value is no news")
 	}
 	live.correctAll()
-	if m.samples["lock:a"].token != "old" {
+	if m.samples["lock:a"].got.entry.Value != "old" {
 		t.Error("changed under a job")
 	}
 	live.absorb(t.Context(), report{samples: map[string]sample{"lock:a": at("old", 3, 1)}})
-	if m.samples["lock:a"].token != "new" || len(m.samples) != 1 || len(m.inbox) != 0 {
+	if m.samples["lock:a"].got.entry.Value != "new" || len(m.samples) != 1 || len(m.inbox) != 0 {
 		t.Errorf("%+v", m.samples)
 	}
 	if get.teach(live, []string{"lock:a"}) {
 		t.Error("what is known is news")
 	}
 	live.absorb(t.Context(), report{samples: map[string]sample{"lock:a": at("newest", 4, 4)}})
-	if m.samples["lock:a"].token != "newest" {
+	if m.samples["lock:a"].got.entry.Value != "newest" {
 		t.Error("an older reading undid a newer one")
 	}
 }
@@ -138,7 +138,8 @@ func TestOutdated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		never, idle := rapid.Bool().Draw(t, "never"), rapid.Bool().Draw(t, "idle")
 		key := rapid.String().Draw(t, "key")
-		before := sample{presence: present, content: token, token: "a", never: never, sent: base, readAt: base}
+		a := text("a")
+		before := sample{presence: present, got: a, never: never, asked: when(base), read: when(base)}
 		most := rereadMost
 		if never || !idle {
 			most = rereadSlow
@@ -148,9 +149,9 @@ func TestOutdated(t *testing.T) {
 			read := now
 			for {
 				now = now.Add(100 * time.Millisecond)
-				next := sample{presence: present, content: token, token: "a", never: never, idleAsked: idle, sent: now, readAt: before.readAt}
+				next := sample{presence: present, got: a, never: never, idleAsked: idle, asked: when(now), read: before.read}
 				if outdated(before, next, key, 1) {
-					next.readAt = now
+					next.read = when(now)
 					before = next.succeeds(before)
 					break
 				}
@@ -166,12 +167,12 @@ func TestOutdated(t *testing.T) {
 		if before.gap < most/2 {
 			t.Fatalf("the pause does not grow: %v", before.gap)
 		}
-		changed := sample{presence: present, content: token, token: "b", never: never, sent: now, readAt: now}
+		changed := sample{presence: present, got: text("b"), never: never, asked: when(now), read: when(now)}
 		if got := changed.succeeds(before); got.gap != 0 {
 			t.Fatalf("the pause of the last value stays: %v", got.gap)
 		}
 	})
-	if outdated(sample{content: unread}, sample{sent: base.Add(time.Hour)}, "a", 1) {
+	if outdated(sample{}, sample{asked: when(base.Add(time.Hour))}, "a", 1) {
 		t.Error("what cannot be read is not tried again because of its age")
 	}
 }
@@ -180,18 +181,18 @@ func TestOutdated(t *testing.T) {
 func TestRereadingKeepsIdleTime(t *testing.T) {
 	base := time.Now()
 	used := base.Add(-time.Hour)
-	s := sample{presence: present, content: token, token: "a", never: true, idleAsked: true, touchedAt: used, sent: base, readAt: base}
+	s := sample{presence: present, got: text("a"), never: true, idleAsked: true, touched: when(used), asked: when(base), read: when(base)}
 	for n := 1; n < 20; n++ {
 		at := base.Add(time.Duration(n) * rereadSlow)
 		next := s
-		next.sent, next.touchedAt = at, s.readAt.Add(time.Second) // as the server counts
-		if touchedBetween(s, next.touchedAt) {
+		next.asked, next.touched = when(at), when(s.readAt().Add(time.Second)) // as the server counts
+		if touchedBetween(s, next.touchedAt()) {
 			t.Fatal("our own reading looks like somebody's use")
 		}
-		next.readAt = at
+		next.read = when(at)
 		s = next.succeeds(s)
-		if !s.touchedAt.Equal(used) {
-			t.Fatalf("after %d readings it was last used at %v", n, s.touchedAt)
+		if !s.touchedAt().Equal(used) {
+			t.Fatalf("after %d readings it was last used at %v", n, s.touchedAt())
 		}
 	}
 }
@@ -216,7 +217,7 @@ func TestEndOfContextIsAtOnce(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- look(i, ctx) }()
-			for i.probes[0].known().at.IsZero() {
+			for i.deployment.present().probes[0].known().at.IsZero() {
 				// n1 has answered, so the question to n2 is out.
 				if ctx.Err() != nil {
 					t.Fatal(ctx.Err())
@@ -284,7 +285,7 @@ func TestPendingIsNotSilent(t *testing.T) {
 		{node: &up[1], answers: true, sampled: true, sample: a},
 		{node: &up[2], answers: true},
 	}
-	l, _ := newTracker(Config{}.withDefaults(), 2).step(ID{Key: "lock:x"}, replies, now, time.Second)
+	l, _, _ := newTracker(Config{}.withDefaults(), 2).step(ID{Key: "lock:x"}, replies, now, time.Second)
 	if l.State != Held || l.Copies[2].Answer != AnswerPending || l.Votes.Unreachable != 0 {
 		t.Errorf("%s %+v %+v", l.State, l.Votes, l.Copies[2])
 	}

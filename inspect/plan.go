@@ -41,6 +41,9 @@ const (
 // function. The error is [ErrGone], an [ErrOwnerChanged] or an
 // [ErrCannotRelease].
 func PlanRelease(l Lock, token string) (Plan, error) {
+	if c := l.Companion; c != nil {
+		return Plan{}, ErrCannotRelease{Reason: fmt.Sprintf("this is the %s of the lock %s and no lock itself.", c.Role, dialect.Quote(c.Of))}
+	}
 	if l.State == Expired {
 		return Plan{}, ErrGone
 	}
@@ -52,45 +55,134 @@ func PlanRelease(l Lock, token string) (Plan, error) {
 		return Plan{}, ErrCannotRelease{Reason: whyNoOwner(l)}
 	}
 	owner := l.Owners[at]
-	entry := dialect.Text(l.ID.Key, token)
-	decoded, d := dialect.Recognise(entry)
-	release, err := d.Release(entry, dialect.Holder{Token: token})
-	if err != nil {
-		return Plan{}, ErrCannotRelease{Reason: err.Error()}
-	}
-	p := Plan{ID: l.ID, Library: decoded.Library, Type: "string", Token: token, Owner: owner.Name}
+	model, fence := modelOf(l, token), fenceOf(l, token)
+	p := Plan{ID: l.ID, Library: model.decoded.Library, Type: model.entry.Type, Token: token, Owner: owner.Name}
 	for _, c := range l.Copies {
-		step := Step{Node: c.Node, Send: true, Command: release.Command(), Expiry: c.Expiry}
-		same := c.HasToken && c.Token == token
-		switch {
-		case c.Answer == AnswerUnreachable:
-			step.Send, step.Why = false, cmp.Or(c.Error, "no answer")
-			if c.HasToken && !same {
-				step.Expiry = Expiry{}
+		if len(c.Parts) == 0 {
+			step, err := stepOf(c, l.ID.Key, c.read, model, owner, fence)
+			if err != nil {
+				return Plan{}, ErrCannotRelease{Reason: err.Error()}
 			}
-			if !step.Expiry.IsKnown() {
-				step.Expiry = owner.Expiry
-			}
-		case c.Answer == AnswerFree:
-			step.Send, step.Why = false, whyFree
-		case c.HasToken && !same:
-			step.Send, step.Why = false, whyOther
-		case c.Answer == AnswerOther && !same:
-			step.Send, step.Why = false, whyForeign
+			p.Steps = append(p.Steps, step)
+			continue
 		}
-		p.Steps = append(p.Steps, step)
+		for _, part := range c.Parts {
+			step, err := stepOf(partCopy(c, part, token), part.Key, part.read, model, owner, fence)
+			if err != nil {
+				return Plan{}, ErrCannotRelease{Reason: err.Error()}
+			}
+			p.Steps = append(p.Steps, step)
+		}
+	}
+	if l.Habits.Recreates || l.Renewals > 0 {
+		p.Recheck = max(l.RenewalPeriod, l.Habits.Renews)
 	}
 	p.Warnings = warnings(l, owner)
 	return p, nil
 }
 
+// modelOf is a reading that has the token: what a node that does not tell is
+// taken to have if it has it too.
+func modelOf(l Lock, token string) *reading {
+	for _, c := range l.Copies {
+		if _, ok := c.read.holder(token); ok {
+			return c.read
+		}
+		for _, part := range c.Parts {
+			if _, ok := part.read.holder(token); ok {
+				return part.read
+			}
+		}
+	}
+	return decode(dialect.Text(l.ID.Key, token), nil)
+}
+
+// fenceOf is the largest fencing token that any node tells for the owner's
+// grant, 0 when none does.
+func fenceOf(l Lock, token string) int64 {
+	fence := int64(0)
+	for _, c := range l.Copies {
+		if h, ok := c.read.holder(token); ok {
+			fence = max(fence, h.Fence)
+		}
+	}
+	return fence
+}
+
+// partCopy is a node's copy of one of a lock's keys.
+func partCopy(c Copy, part Part, token string) Copy {
+	out := Copy{Node: c.Node, Answer: c.Answer, Error: c.Error, Expiry: part.Expiry}
+	if c.Answer == AnswerHeld || c.Answer == AnswerOther || c.Answer == AnswerFree {
+		_, has := part.read.holder(token)
+		switch {
+		case part.Entry == nil && !part.Expiry.IsKnown():
+			out.Answer = AnswerFree
+		case has:
+			out.Answer, out.Token, out.HasToken = AnswerHeld, token, true
+		case part.Entry != nil:
+			out.Answer, out.Token, out.HasToken = AnswerOther, part.Entry.Value, true
+		default:
+			out.Answer = AnswerDenied
+		}
+	}
+	return out
+}
+
+// stepOf says what to send to a node about a key: the release of exactly what
+// it has of the token, or of what another node has where it does not tell.
+func stepOf(c Copy, key string, read, model *reading, owner Owner, fence int64) (Step, error) {
+	if _, ok := read.holder(owner.Token); !ok {
+		read = model
+	}
+	entry := read.entry
+	entry.Key = key
+	h, ok := read.holder(owner.Token)
+	if !ok {
+		h = dialect.Holder{Token: owner.Token, Count: 1}
+	}
+	h.Fence = max(h.Fence, fence)
+	release, err := read.dialect.Release(entry, h)
+	if err != nil {
+		return Step{}, err
+	}
+	step := Step{Node: c.Node, Key: key, Send: true, Command: release.Command(), Expiry: c.Expiry, release: release, made: true}
+	same := c.Stores(owner.Token)
+	switch {
+	case c.Answer == AnswerUnreachable:
+		step.Send, step.Why = false, cmp.Or(c.Error, "no answer")
+		if c.HasToken && !same {
+			step.Expiry = Expiry{}
+		}
+		if !step.Expiry.IsKnown() {
+			step.Expiry = owner.Expiry
+		}
+	case c.Answer == AnswerFree:
+		step.Send, step.Why = false, whyFree
+	case c.HasToken && !same:
+		step.Send, step.Why = false, whyOther
+	case c.Answer == AnswerOther && !same:
+		step.Send, step.Why = false, whyForeign
+	}
+	return step, nil
+}
+
 func whyNoOwner(l Lock) string {
 	for _, c := range l.Copies {
 		switch {
+		case c.read.usable() && c.read.decoded.Separate && len(l.Copies) > 1:
+			return fmt.Sprintf("%s writes another token on each node, so dlock cannot tell which of them belong together.", l.Library)
+		case c.read.usable() && !c.read.decoded.Anonymous:
+		case c.read.usable() && c.read.decoded.Library != dialect.Unknown:
+			// The library knows best why what records no holders is not
+			// to be touched.
+			if _, err := c.read.dialect.Release(c.read.entry, dialect.Holder{}); err != nil {
+				return err.Error()
+			}
+			return "its library records no holders, so there is nothing to compare before deleting."
+		case c.Error == errLongValue, c.Error == errNoString, c.Error == errTooLarge:
+			return c.Error + "."
 		case c.Type != "" && c.Type != "string":
 			return fmt.Sprintf("the key is a %s, not a string with a token, and its library is not known, so there is nothing to compare before deleting.", c.Type)
-		case c.Error == errLongValue, c.Error == errNoString:
-			return c.Error + "."
 		}
 	}
 	for _, c := range l.Copies {
@@ -111,8 +203,27 @@ func times(n int) string {
 // warnings lists the consequences a person should read before saying yes.
 func warnings(l Lock, o Owner) []string {
 	out := []string{"Its holder is not stopped by this: until it notices, it works on as if it held the lock, beside whoever takes it next."}
-	if l.Renewals > 0 {
+	if l.Renewals > 0 && !l.Habits.Recreates {
 		out = append(out, fmt.Sprintf("It was renewed %s while we looked, so its client is alive; some libraries create the key again at the next renewal.", times(l.Renewals)))
+	}
+	if h := l.Habits; h.Recreates {
+		within := ""
+		if p := max(l.RenewalPeriod, h.Renews); p > 0 {
+			within = ", within " + human(p)
+		}
+		out = append(out, fmt.Sprintf("%s makes a deleted lock again at its next renewal%s: look again after that, and stop the holder if it did.", l.Library, within))
+	}
+	if l.Habits.Careless {
+		out = append(out, fmt.Sprintf("The release of %s does not check whose lock it deletes: when the old holder ends, it can free the next one's lock.", l.Library))
+	}
+	if l.Habits.Enqueued {
+		out = append(out, fmt.Sprintf("%s takes the lock when work is queued: if that work still runs later, it runs without the lock.", l.Library))
+	}
+	if c := l.Habits.Consequence; c != "" {
+		out = append(out, "Beside that, "+c+".")
+	}
+	if len(l.Holders()) > 1 {
+		out = append(out, fmt.Sprintf("Only this one of %d holders is released; the others keep their parts.", len(l.Holders())))
 	}
 	if len(o.Token) < shortToken {
 		out = append(out, "Its value is too short to be unique, so a new holder with the same value would lose the lock instead.")
@@ -122,7 +233,7 @@ func warnings(l Lock, o Owner) []string {
 		switch {
 		case c.Answer == AnswerUnreachable:
 			silent = append(silent, c.Node)
-		case c.HasToken && c.Token != o.Token:
+		case c.HasToken && !c.Stores(o.Token):
 			others = append(others, c.Node)
 		}
 	}

@@ -12,20 +12,32 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"dlock/inspect/dialect"
 	"dlock/lockcore/node"
 )
 
 // probe asks one node. What it remembers of refusals is shared by all looks
 // at the node and guarded; the rest is fixed.
 type probe struct {
+	name   string // as it is shown
 	node   *node.Node
 	prefix string
 	count  int64
 	max    int
 	now    func() time.Time
+	own    dialect.Dialect // that of dlock's own locks, with their prefix
+	fits   names           // companions' names of which the type is known to fit
+	// broken is why there is no server to ask, nil if there is one.
+	broken error
+	// asking is set for a server that a slot is on its way to.
+	asking bool
+	// ahead returns the probe to go on with where a server sends us to another
+	// one; nil means that it is not followed.
+	ahead func(node.Redirect) (*probe, error)
 
 	mu      sync.Mutex
 	refused map[string]string // command -> the server's word
+	sizes   map[string]fitting
 	facts   facts
 }
 
@@ -72,7 +84,8 @@ func (p *probe) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refused = nil
-	p.facts = facts{}
+	// What was known stays, to be compared with; all of it is asked anew.
+	p.facts.at, p.facts.setAt = time.Time{}, time.Time{}
 }
 
 // denied lists the refused commands.
@@ -127,17 +140,23 @@ func ofNode(err error) error {
 
 // batch collects commands for one round trip.
 type batch struct {
-	pipe redis.Pipeliner
-	size int
+	pipe   redis.Pipeliner
+	size   int
+	asking bool
 }
 
 // ask adds a command and returns it; its result is there after send.
 func (b *batch) ask(ctx context.Context, args ...any) *redis.Cmd {
 	b.size++
+	if b.asking {
+		b.pipe.Do(ctx, "asking")
+	}
 	return b.pipe.Do(ctx, args...)
 }
 
-func (p *probe) batch() *batch { return &batch{pipe: p.node.Client().Pipeline()} }
+func (p *probe) batch() *batch {
+	return &batch{pipe: p.node.Client().Pipeline(), asking: p.asking}
+}
 
 // send carries out the batch in one round trip and returns the moments around
 // it. The error is a *nodeError; errors of single commands stay in them.

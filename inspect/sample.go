@@ -11,49 +11,86 @@ const (
 	forbidden // this user may not ask about the key
 )
 
-// content says what is known of a key's value.
-type content uint8
+// trip is one round trip: the moment just before its questions were sent and
+// the one just after its answers came. All samples of it share one.
+type trip struct{ sent, received time.Time }
 
-const (
-	unread  content = iota // could not be read
-	token                  // a string of acceptable length
-	foreign                // something that cannot be a token
-)
+func (t *trip) begin() time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.sent
+}
 
-// maxToken is the longest value that is taken for a token, in bytes. No
-// library comes near it, and a longer one would only be carried around.
-const maxToken = 4096
+func (t *trip) end() time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.received
+}
 
 // sample is what one node told about one key at one moment. It is a value and
-// never changed once it was handed on.
+// never changed once it was handed on. There are as many of it as there are
+// nodes times locks, so it is kept small.
 type sample struct {
-	presence presence
-	content  content
-	kind     string // Redis' word for the type, "" when not known
-	token    string
-	never    bool          // no expiry
-	life     time.Duration // what PTTL said, unless never
-	sent     time.Time     // just before PTTL was sent
-	received time.Time     // just after its answer came
-
-	// absentAt is the last moment at which this value is known not to have
-	// been there yet; zero when that is not known.
-	absentAt time.Time
-	// touchedAt is when somebody other than us last read or wrote the key,
-	// at the latest; zero when not known. idleAsked says that it was
-	// confirmed in this very sample.
-	touchedAt time.Time
-	idleAsked bool
-	readAt    time.Time // when the answer to our last reading of the value came, or to the attempt
+	presence  presence
+	never     bool // no expiry
+	idleAsked bool // the idle time was confirmed in this very sample
+	barred    bool // the value of this very key is off limits
+	// idle is the idle time in seconds as it was told in the trip touched;
+	// see [sample.touchedAt].
+	idle    uint32
+	touched *trip
+	life    time.Duration // what PTTL said, unless never
+	asked   *trip         // that of PTTL
+	got     *reading      // nil when nothing was read
+	read    *trip         // of our last reading of the value, or of the attempt
 	// gap is how long we waited before the last reading that found the same
 	// value as the one before.
-	gap    time.Duration
-	barred bool // the value of this very key is off limits
+	gap time.Duration
+	// missed is the last trip in which this value is known not to have been
+	// there yet; nil when that is not known.
+	missed *trip
+	told   *told // by companions
+}
 
-	fence   Maybe[int64]
-	granted Maybe[int64] // ms, by the node's clock
-	waiters Maybe[int]
-	err     string // why the value or the key could not be read
+func (s sample) sent() time.Time     { return s.asked.begin() }
+func (s sample) received() time.Time { return s.asked.end() }
+
+// readAt is when the answer to our last reading of the value came.
+func (s sample) readAt() time.Time { return s.read.end() }
+
+// absentAt is the last moment at which this value is known not to have been
+// there yet; zero when that is not known.
+func (s sample) absentAt() time.Time { return s.missed.begin() }
+
+// touchedAt is when somebody other than us last read or wrote the key, at the
+// latest; zero when not known.
+func (s sample) touchedAt() time.Time {
+	if s.touched == nil {
+		return time.Time{}
+	}
+	return s.touched.sent.Add(-time.Duration(s.idle) * time.Second)
+}
+
+func (s sample) content() content {
+	if s.got == nil {
+		return unread
+	}
+	return s.got.content
+}
+
+// err is why the value or the key could not be read.
+func (s sample) err() string {
+	if s.got == nil {
+		return ""
+	}
+	return s.got.err
+}
+
+// free reports whether nothing is there that keeps anybody from taking the lock.
+func (s sample) free() bool {
+	return s.presence == absent || s.presence == present && s.content() == known && !s.got.decoded.Anonymous && len(s.got.decoded.Holders) == 0 && !s.got.entry.Cut
 }
 
 func (s sample) expiry() Expiry {
@@ -63,15 +100,15 @@ func (s sample) expiry() Expiry {
 	case s.never:
 		return Expiry{Never: true}
 	default:
-		return Expiry{At: s.sent.Add(s.life)}
+		return Expiry{At: s.sent().Add(s.life)}
 	}
 }
 
 // earliest and latest bound the true moment of expiry: the server worked out
 // the remaining life somewhere between sent and received, and cut it to a
 // millisecond.
-func (s sample) earliest() time.Time { return s.sent.Add(s.life) }
-func (s sample) latest() time.Time   { return s.received.Add(s.life + time.Millisecond) }
+func (s sample) earliest() time.Time { return s.sent().Add(s.life) }
+func (s sample) latest() time.Time   { return s.received().Add(s.life + time.Millisecond) }
 
 const (
 	// clockSlack is how far the same expiry may seem to move between two
@@ -95,7 +132,7 @@ func sameGrant(before, after sample) bool {
 	}
 	// Two clocks that NTP slews drift apart by at most half a millisecond
 	// per second.
-	slack := clockSlack + max(0, after.sent.Sub(before.sent))/1000
+	slack := clockSlack + max(0, after.sent().Sub(before.sent()))/1000
 	return !before.earliest().After(after.latest().Add(slack)) && !after.earliest().After(before.latest().Add(slack))
 }
 
@@ -112,11 +149,11 @@ func renewed(before, after sample) bool {
 // the key since the sample before. lastTouch is when the key was last used as
 // the new idle time tells; the server counts in seconds of its own clock.
 func touchedBetween(before sample, lastTouch time.Time) bool {
-	known := before.touchedAt
-	if before.readAt.After(known) {
-		known = before.readAt
+	last := before.touchedAt()
+	if at := before.readAt(); at.After(last) {
+		last = at
 	}
-	return !known.IsZero() && lastTouch.After(known.Add(idleGrain))
+	return !last.IsZero() && lastTouch.After(last.Add(idleGrain))
 }
 
 // idleGrain is how far an idle time can be from the truth: it is the difference
@@ -144,7 +181,7 @@ const (
 // others see disturbed. With many keys the pauses grow, so that what is sent
 // per second does not.
 func outdated(before, s sample, key string, keys int) bool {
-	if before.content == unread {
+	if before.content() == unread {
 		return false
 	}
 	most := rereadMost
@@ -153,7 +190,7 @@ func outdated(before, s sample, key string, keys int) bool {
 	}
 	stretch := time.Duration(1 + keys/chatty)
 	pause := min(max(2*before.gap, rereadFirst*stretch), most*stretch)
-	return s.sent.Sub(before.readAt) >= spread(pause, key)
+	return s.sent().Sub(before.readAt()) >= spread(pause, key)
 }
 
 // spread shortens a pause by up to a fifth, by another part for each key, so
@@ -169,9 +206,9 @@ func spread(d time.Duration, key string) time.Duration {
 // fresher returns the one of two samples of a key that knows its value from a
 // later reading, or that is later if one of them has no value.
 func fresher(a, b sample) sample {
-	later := a.sent.Before(b.sent)
-	if a.presence == present && b.presence == present && !a.readAt.Equal(b.readAt) {
-		later = a.readAt.Before(b.readAt)
+	later := a.sent().Before(b.sent())
+	if a.presence == present && b.presence == present && !a.readAt().Equal(b.readAt()) {
+		later = a.readAt().Before(b.readAt())
 	}
 	if later {
 		return b
@@ -181,26 +218,26 @@ func fresher(a, b sample) sample {
 
 // sameValue reports whether two samples show the same thing under the key.
 func sameValue(a, b sample) bool {
-	return a.presence == b.presence && a.content == b.content && a.token == b.token
+	return a.presence == b.presence && (a.presence != present || a.got.same(b.got) || a.content() == unread && b.content() == unread)
 }
 
 // succeeds carries over what the sample before still tells about the value in
 // this one.
 func (s sample) succeeds(before sample) sample {
-	if s.presence != present || before.presence != present || s.content != before.content || s.token != before.token {
+	if s.presence != present || before.presence != present || !sameValue(s, before) {
 		if before.presence != forbidden {
-			s.absentAt = before.sent
+			s.missed = before.asked
 		}
 		return s
 	}
-	s.absentAt = before.absentAt
+	s.missed = before.missed
 	s.gap = before.gap
-	if s.readAt.After(before.readAt) && !before.readAt.IsZero() {
-		s.gap = s.readAt.Sub(before.readAt)
+	if !before.readAt().IsZero() && s.readAt().After(before.readAt()) {
+		s.gap = s.readAt().Sub(before.readAt())
 	}
-	if s.idleAsked && !before.touchedAt.IsZero() && !touchedBetween(before, s.touchedAt) {
+	if s.idleAsked && before.touched != nil && !touchedBetween(before, s.touchedAt()) {
 		// The last use was our own reading, or the same as before.
-		s.touchedAt = before.touchedAt
+		s.idle, s.touched = before.idle, before.touched
 	}
 	return s
 }

@@ -12,7 +12,7 @@ import (
 func drawSample(t *rapid.T, sent time.Time, end time.Time) sample {
 	rtt := time.Duration(rapid.Int64Range(0, int64(300*time.Millisecond)).Draw(t, "rtt"))
 	at := sent.Add(time.Duration(rapid.Int64Range(0, int64(rtt)).Draw(t, "when")))
-	return sample{presence: present, content: token, sent: sent, received: sent.Add(rtt), life: end.Sub(at).Truncate(time.Millisecond)}
+	return sample{presence: present, asked: &trip{sent, sent.Add(rtt)}, life: end.Sub(at).Truncate(time.Millisecond)}
 }
 
 func TestSameGrant(t *testing.T) {
@@ -34,7 +34,7 @@ func TestSameGrant(t *testing.T) {
 			}
 		}
 		// A jump larger than both round trips and the slack is seen.
-		rtts := first.received.Sub(first.sent) + second.received.Sub(second.sent)
+		rtts := first.received().Sub(first.sent()) + second.received().Sub(second.sent())
 		jump := rtts + 2*time.Millisecond + clockSlack + 2*time.Millisecond
 		moved := second
 		moved.life += jump
@@ -61,7 +61,7 @@ func TestSameGrantWithoutExpiry(t *testing.T) {
 
 func TestTouched(t *testing.T) {
 	base := time.Now()
-	before := sample{presence: present, never: true, touchedAt: base.Add(-time.Hour), readAt: base}
+	before := sample{presence: present, never: true, touched: when(base.Add(-time.Hour)), read: when(base)}
 	tests := []struct {
 		name string
 		last time.Time
@@ -79,32 +79,32 @@ func TestTouched(t *testing.T) {
 	if touchedBetween(sample{}, base) {
 		t.Error("without anything to compare with")
 	}
-	after := sample{presence: present, never: true, idleAsked: true, touchedAt: base.Add(time.Second)}.succeeds(before)
-	if !after.touchedAt.Equal(before.touchedAt) {
+	after := sample{presence: present, never: true, idleAsked: true, touched: when(base.Add(time.Second))}.succeeds(before)
+	if !after.touchedAt().Equal(before.touchedAt()) {
 		t.Error("our own reading counts as somebody's use")
 	}
-	after = sample{presence: present, never: true, idleAsked: true, touchedAt: base.Add(time.Minute)}.succeeds(before)
-	if !after.touchedAt.Equal(base.Add(time.Minute)) {
+	after = sample{presence: present, never: true, idleAsked: true, touched: when(base.Add(time.Minute))}.succeeds(before)
+	if !after.touchedAt().Equal(base.Add(time.Minute)) {
 		t.Error("somebody's use does not count")
 	}
 }
 
 func TestSucceeds(t *testing.T) {
 	base := time.Now()
-	free := sample{sent: base}
-	a := sample{presence: present, content: token, token: "a", sent: base.Add(time.Second)}
-	b := sample{presence: present, content: token, token: "b", sent: base.Add(2 * time.Second)}
-	if got := a.succeeds(free); !got.absentAt.Equal(base) {
+	free := sample{asked: when(base)}
+	a := sample{presence: present, got: text("a"), asked: when(base.Add(time.Second))}
+	b := sample{presence: present, got: text("b"), asked: when(base.Add(2 * time.Second))}
+	if got := a.succeeds(free); !got.absentAt().Equal(base) {
 		t.Error("a was not there at the sample before")
 	}
 	first := a.succeeds(free)
-	if got := a.succeeds(first); !got.absentAt.Equal(base) {
+	if got := a.succeeds(first); !got.absentAt().Equal(base) {
 		t.Error("what is known of a is forgotten")
 	}
-	if got := b.succeeds(first); !got.absentAt.Equal(a.sent) {
+	if got := b.succeeds(first); !got.absentAt().Equal(a.sent()) {
 		t.Error("b was not there while a was")
 	}
-	if got := a.succeeds(sample{presence: forbidden, sent: base}); !got.absentAt.IsZero() {
+	if got := a.succeeds(sample{presence: forbidden, asked: when(base)}); !got.absentAt().IsZero() {
 		t.Error("a may have been there while we could not ask")
 	}
 }
@@ -112,7 +112,7 @@ func TestSucceeds(t *testing.T) {
 func TestClampLife(t *testing.T) {
 	now := time.Now()
 	for _, ms := range []int64{-5, 0, 1, 12345, 31_557_600_000_000, 1<<63 - 1} {
-		s := sample{presence: present, sent: now, received: now, life: clampLife(ms)}
+		s := sample{presence: present, asked: when(now), life: clampLife(ms)}
 		if s.life < 0 || s.expiry().At.Before(now) || s.latest().Before(now) {
 			t.Errorf("%d ms gives %v", ms, s.life)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"dlock/inspect/dialect"
-	"dlock/lockcore"
 	"dlock/lockcore/node"
 )
 
@@ -17,11 +16,13 @@ const (
 	// chunk is how many keys are asked about in one round trip.
 	chunk = 500
 	// chatty is up to how many keys a look also asks for what it could do
-	// without on each pass: idle time and number of waiters.
+	// without on each pass: idle times, and what companions tell.
 	chatty = 2000
 	// forbiddenAge is how long a refusal of a key is believed. Each attempt
 	// leaves a line in the server's ACL log.
 	forbiddenAge = 30 * time.Second
+	// longestFence is more than a fence companion holds.
+	longestFence = 64
 	// longestLife caps a remaining life: beyond it a key never ends in any
 	// sense that matters here, and the arithmetic would overflow.
 	longestLife = 100 * 365 * 24 * time.Hour
@@ -35,10 +36,18 @@ type question struct {
 	fresh  bool // the value is to be read in any case
 	keys   int  // how many the look is about
 
-	pttl, idle, queue, value, kind, get, fence *redis.Cmd
-	sample                                     sample
-	lastTouch                                  time.Time // as the idle time tells
-	read                                       bool      // the value is to be read
+	pttl, idle, value, get, kind, size, memory, items *redis.Cmd
+
+	sample    sample
+	lastTouch time.Time // as the idle time tells
+	read      bool      // the value is to be read
+	untyped   bool      // it is no string, or not known to be one
+	// collection is the type of what has fields or members; length and bytes
+	// are what the server says of it, -1 when not known.
+	collection    string
+	length, bytes int64
+	more          inquiry
+	moved         error // the server's word that another one serves the key
 }
 
 // knowledge is what a look starts from.
@@ -70,17 +79,25 @@ func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, k knowl
 	questions := make([]*question, 0, len(keys))
 	now := p.now()
 	for _, key := range keys {
-		q := &question{key: key, keys: k.keys, fresh: k.fresh != nil && k.fresh(key)}
+		q := &question{key: key, keys: k.keys, fresh: k.fresh != nil && k.fresh(key), length: -1, bytes: -1}
 		q.before, q.known = k.before(key)
-		if q.known && q.before.presence == forbidden && now.Sub(q.before.sent) < forbiddenAge {
+		if q.known && q.before.presence == forbidden && now.Sub(q.before.sent()) < forbiddenAge {
 			out[key] = q.before
 			continue
 		}
 		questions = append(questions, q)
 	}
-	steps := []func(context.Context, *cost, []*question, bool) error{p.askLife, p.askValue, p.askRest}
-	for _, step := range steps {
-		if err := step(ctx, c, questions, curious); err != nil {
+	if err := p.askLife(ctx, c, questions, curious); err != nil {
+		return err
+	}
+	reads := make([]*question, 0, len(questions))
+	for _, q := range questions {
+		if q.read {
+			reads = append(reads, q)
+		}
+	}
+	for _, step := range []func(context.Context, *cost, []*question) error{p.askValues, p.askKind, p.askSize, p.askItems, p.askMore} {
+		if err := step(ctx, c, reads); err != nil {
 			return err
 		}
 	}
@@ -90,11 +107,12 @@ func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, k knowl
 		}
 		out[q.key] = q.sample
 	}
+	p.goAhead(ctx, c, questions, k, out)
 	return nil
 }
 
 // askLife is the first round trip: what is left of each key, and without
-// touching it when it was last used and how many wait for it.
+// touching it when it was last used and what its companions tell.
 func (p *probe) askLife(ctx context.Context, c *cost, questions []*question, curious bool) error {
 	b := p.batch()
 	for _, q := range questions {
@@ -102,23 +120,28 @@ func (p *probe) askLife(ctx context.Context, c *cost, questions []*question, cur
 		if (curious || !q.known || q.before.never) && p.allowed("OBJECT") {
 			q.idle = b.ask(ctx, "object", "idletime", q.key)
 		}
-		if curious && p.allowed("ZCARD") && strings.HasPrefix(q.key, p.prefix) {
-			q.queue = b.ask(ctx, "zcard", lockcore.CompanionKey(p.prefix, lockcore.QueueCompanion, q.key))
+		if curious {
+			q.more = p.inquire(ctx, b, q.before.got)
 		}
 	}
 	sent, received, err := p.send(ctx, c, b)
 	if err != nil {
 		return err
 	}
+	now := &trip{sent, received}
 	for _, q := range questions {
-		q.sample.sent, q.sample.received = sent, received
+		q.sample.asked = now
 		life, err := q.pttl.Int64()
 		switch {
+		case node.Classify(err) == node.Moved:
+			q.moved = err
+			q.sample.presence, q.sample.got = forbidden, &reading{entry: dialect.Entry{Key: q.key}, err: word("PTTL", err)}
+			continue
 		case node.Classify(err) == node.Forbidden && refusesCommand(err):
 			// Without PTTL nothing can be said about any key.
 			return &nodeError{err}
 		case err != nil:
-			q.sample.presence, q.sample.err = forbidden, word("PTTL", err)
+			q.sample.presence, q.sample.got = forbidden, &reading{entry: dialect.Entry{Key: q.key}, err: word("PTTL", err)}
 			continue
 		case life == -2:
 			continue
@@ -126,8 +149,7 @@ func (p *probe) askLife(ctx context.Context, c *cost, questions []*question, cur
 		q.sample.presence = present
 		q.sample.never = life < 0
 		q.sample.life = clampLife(life)
-		p.readIdle(q)
-		q.sample.waiters = p.readCount("ZCARD", q.queue)
+		p.readIdle(q, now)
 		p.decideRead(q)
 	}
 	return nil
@@ -148,28 +170,29 @@ func clampLife(ms int64) time.Duration {
 func (p *probe) decideRead(q *question) {
 	b := q.before
 	unchanged := q.known && sameGrant(b, q.sample) && !(q.sample.idleAsked && touchedBetween(b, q.lastTouch))
-	if q.fresh || !unchanged || outdated(b, q.sample, q.key, q.keys) || b.content == unread && p.worthReading(b, q.sample.sent) {
+	if q.fresh || !unchanged || outdated(b, q.sample, q.key, q.keys) || b.content() == unread && p.worthReading(b, q.sample.sent()) {
 		q.read = true
 		return
 	}
-	q.sample.content, q.sample.kind, q.sample.token = b.content, b.kind, b.token
-	q.sample.readAt, q.sample.barred, q.sample.err = b.readAt, b.barred, b.err
-	q.sample.fence, q.sample.granted = b.fence, b.granted
-	if !q.sample.waiters.Known && q.queue == nil {
-		q.sample.waiters = b.waiters
-	}
+	s := &q.sample
+	s.got, s.read, s.barred, s.told = b.got, b.read, b.barred, b.told
+	p.learnMore(q)
 }
 
 // worthReading reports whether a value that could not be read may be readable
 // by now.
 func (p *probe) worthReading(before sample, now time.Time) bool {
-	if before.barred && now.Sub(before.readAt) < forbiddenAge {
+	if before.barred && now.Sub(before.readAt()) < forbiddenAge {
 		return false
+	}
+	kind := before.got.kind()
+	if commands, collection := collections[kind]; collection {
+		return p.allowed(commands.whole) || p.allowed(commands.page)
 	}
 	return p.allowed("GETRANGE") || p.allowed("GET")
 }
 
-func (p *probe) readIdle(q *question) {
+func (p *probe) readIdle(q *question, at *trip) {
 	if q.idle == nil {
 		return
 	}
@@ -180,174 +203,258 @@ func (p *probe) readIdle(q *question) {
 	case err != nil:
 		p.note("OBJECT", err)
 		return
-	case seconds < 0 || seconds > int64(longestLife/time.Second):
+	case seconds < 0 || seconds > math.MaxUint32:
 		return
 	}
-	q.lastTouch = q.sample.sent.Add(-time.Duration(seconds) * time.Second)
-	q.sample.touchedAt = q.lastTouch
-	q.sample.idleAsked = true
+	q.sample.idle, q.sample.touched, q.sample.idleAsked = uint32(seconds), at, true
+	q.lastTouch = q.sample.touchedAt()
 }
 
-func (p *probe) readCount(command string, cmd *redis.Cmd) Maybe[int] {
-	if cmd == nil {
-		return Maybe[int]{}
-	}
-	n, err := cmd.Int64()
-	if err != nil {
-		p.note(command, err)
-		return Maybe[int]{}
-	}
-	if n < 0 || n > math.MaxInt32 {
-		return Maybe[int]{}
-	}
-	return Known(int(n))
-}
-
-// askValue is the second round trip: the values that have to be read. A value
-// that is no longer than a token can be comes whole, of a longer one just
-// enough to see that.
-func (p *probe) askValue(ctx context.Context, c *cost, questions []*question, _ bool) error {
-	b := p.batch()
+// askValues reads the strings, in as many round trips as their size takes. A
+// value that is no longer than a token can be comes whole, of a longer one just
+// enough to see that; only where GETRANGE is refused all of it is fetched.
+func (p *probe) askValues(ctx context.Context, c *cost, questions []*question) error {
+	rest := make([]*question, 0, len(questions))
 	for _, q := range questions {
-		if !q.read {
+		if _, ok := collections[q.before.got.kind()]; ok && q.before.content() == known {
+			q.collection = q.before.got.kind()
 			continue
 		}
-		if q.idle == nil && p.allowed("OBJECT") {
-			q.idle = b.ask(ctx, "object", "idletime", q.key)
-		}
-		switch {
-		case p.allowed("GETRANGE"):
-			q.value = b.ask(ctx, "getrange", q.key, 0, maxToken)
-		case p.allowed("GET"):
-			q.get = b.ask(ctx, "get", q.key)
-		}
+		rest = append(rest, q)
 	}
-	_, received, err := p.send(ctx, c, b)
-	if err != nil {
-		return err
-	}
-	for _, q := range questions {
-		if !q.read {
-			continue
+	for len(rest) > 0 {
+		command := "GETRANGE"
+		if !p.allowed(command) {
+			command = "GET"
 		}
-		if !q.sample.idleAsked {
-			p.readIdle(q)
+		n := min(p.fit(command), len(rest))
+		if err := p.askValue(ctx, c, command, rest[:n]); err != nil {
+			return err
 		}
-		if q.value != nil {
-			p.readValue(q, "GETRANGE", q.value, received)
-		} else if q.get != nil {
-			p.readValue(q, "GET", q.get, received)
+		asked := rest[:n]
+		rest = rest[n:]
+		if command != "GET" && !p.allowed(command) {
+			for _, q := range asked {
+				if q.sample.presence == present && q.sample.content() == unread {
+					q.value, q.untyped = nil, false
+					rest = append(rest, q)
+				}
+			}
 		}
 	}
 	return nil
 }
 
-// readValue takes in the answer to GETRANGE or GET.
-func (p *probe) readValue(q *question, command string, cmd *redis.Cmd, at time.Time) {
+func (p *probe) askValue(ctx context.Context, c *cost, command string, questions []*question) error {
+	b := p.batch()
+	for _, q := range questions {
+		p.askIdle(ctx, b, q)
+		switch {
+		case !p.allowed(command):
+		case command == "GET":
+			q.get = b.ask(ctx, "get", q.key)
+		default:
+			q.value = b.ask(ctx, "getrange", q.key, 0, maxToken)
+		}
+	}
+	sent, received, err := p.send(ctx, c, b)
+	if err != nil {
+		// The answers may have been too large for the time there is.
+		p.fitted(command, batchBytes*len(questions), len(questions))
+		return err
+	}
+	at, bytes := &trip{sent, received}, 0
+	for _, q := range questions {
+		if !q.sample.idleAsked {
+			p.readIdle(q, at)
+		}
+		cmd := q.value
+		if cmd == nil {
+			cmd = q.get
+		}
+		if cmd != nil {
+			bytes += p.readValue(q, command, cmd, at)
+		} else {
+			q.untyped = true
+			p.keep(q, &reading{content: unread, err: command + ": " + p.refusal(command)}, "", at)
+		}
+	}
+	p.fitted(command, bytes, len(questions))
+	return nil
+}
+
+// askIdle asks for the idle time of a key whose value is about to be read, if
+// that was not done before.
+func (p *probe) askIdle(ctx context.Context, b *batch, q *question) {
+	if q.idle == nil && p.allowed("OBJECT") {
+		q.idle = b.ask(ctx, "object", "idletime", q.key)
+	}
+}
+
+// readValue takes in the answer to GETRANGE or GET and returns its length.
+func (p *probe) readValue(q *question, command string, cmd *redis.Cmd, at *trip) int {
 	s := &q.sample
 	value, err := cmd.Text()
 	switch {
 	case nilReply(err):
 		// It ended between the two round trips.
 		s.presence = absent
+		return 0
+	case node.Classify(err) == node.Moved:
+		q.moved = err
+		p.keep(q, &reading{content: unread, err: word(command, err)}, "", at)
 	case node.Classify(err) == node.WrongType:
-		s.content, s.readAt, s.err = foreign, at, errNoString
+		q.untyped = true
+		p.keep(q, &reading{content: foreign, err: errNoString}, "", at)
 	case err != nil:
 		p.note(command, err)
-		s.content, s.readAt, s.err = unread, at, word(command, err)
+		q.untyped = true
+		p.keep(q, &reading{content: unread, err: word(command, err)}, "", at)
 		s.barred = node.Classify(err) == node.Forbidden && !refusesCommand(err)
 	case len(value) > maxToken:
-		s.content, s.kind, s.readAt, s.err = foreign, "string", at, errLongValue
+		p.keep(q, &reading{content: foreign, err: errLongValue}, "string", at)
 	default:
-		s.content, s.kind, s.token, s.readAt, s.barred, s.err = token, "string", value, at, false, ""
+		e := dialect.Text(q.key, value)
+		e.NodeTime = p.nodeTime(at.received)
+		p.keepEntry(q, e, at)
 	}
+	return len(value)
 }
 
-// Why a value is no token.
-const (
-	errLongValue = "the value is longer than 4096 bytes and cannot be a lock token"
-	errNoString  = "the key is no string and cannot be a lock token"
-)
+// keepEntry records what was read. Where it is what was known before, that
+// stands on.
+func (p *probe) keepEntry(q *question, e dialect.Entry, at *trip) {
+	q.sample.read, q.sample.barred = at, false
+	if e.Type == "string" && q.before.content() == known && q.before.got.entry.Type == "string" && q.before.got.entry.Value == e.Value {
+		q.sample.got = q.before.got
+		return
+	}
+	q.sample.got = decode(e, p.own)
+}
 
-// askRest is the third round trip, for few keys: the type of what is no
-// string; GET where GETRANGE was refused, or where its empty answer leaves
-// open whether there is an empty value or none; and the fence of dlock's own
-// locks.
-func (p *probe) askRest(ctx context.Context, c *cost, questions []*question, _ bool) error {
+// keep records why nothing was read.
+func (p *probe) keep(q *question, r *reading, kind string, at *trip) {
+	r.entry = dialect.Entry{Key: q.key, Type: kind}
+	r.recognise(p.own)
+	q.sample.read, q.sample.got = at, r
+}
+
+// nodeTime is the node's clock at a moment of ours, zero when it is not known.
+func (p *probe) nodeTime(at time.Time) time.Time {
+	clock := p.known().clock
+	if !clock.known {
+		return time.Time{}
+	}
+	return at.Round(0).Add(clock.offset())
+}
+
+// askKind finds out the type of what is no string, and asks with GET where an
+// empty answer to GETRANGE leaves open whether there is an empty value or none.
+func (p *probe) askKind(ctx context.Context, c *cost, questions []*question) error {
 	b := p.batch()
 	for _, q := range questions {
 		s := &q.sample
-		if !q.read || s.presence != present {
+		if s.presence != present || q.collection != "" {
 			continue
 		}
-		empty := q.value != nil && s.content == token && s.token == ""
-		if (empty || q.value != nil && s.content == unread) && p.allowed("GET") {
+		empty := s.content() == known && s.got.entry.Value == ""
+		if q.value != nil && empty && p.allowed("GET") {
 			q.get = b.ask(ctx, "get", q.key)
 		} else {
 			q.get = nil
 		}
-		if s.content != token && s.kind == "" && p.allowed("TYPE") {
+		if q.untyped && p.allowed("TYPE") {
 			q.kind = b.ask(ctx, "type", q.key)
 		}
-		if s.content == token && isDlock(s.token) && p.allowed("HMGET") {
-			q.fence = b.ask(ctx, "hmget", lockcore.CompanionKey(p.prefix, lockcore.FenceCompanion, q.key), "fence", "since")
-		}
 	}
-	_, received, err := p.send(ctx, c, b)
+	sent, received, err := p.send(ctx, c, b)
 	if err != nil {
 		return err
 	}
+	at := &trip{sent, received}
 	for _, q := range questions {
-		p.readRest(q, received)
+		p.readKind(q, at)
 	}
 	return nil
 }
 
-func (p *probe) readRest(q *question, at time.Time) {
+func (p *probe) readKind(q *question, at *trip) {
 	s := &q.sample
-	if !q.read || s.presence != present {
+	if s.presence != present {
 		return
 	}
 	if q.kind != nil {
 		kind, err := q.kind.Text()
+		_, collection := collections[kind]
 		switch {
 		case err != nil:
 			p.note("TYPE", err)
 		case kind == "none":
 			s.presence = absent
 			return
+		case collection:
+			q.collection = kind
+			p.keep(q, &reading{content: unread, err: s.err()}, kind, at)
+			return
 		case kind != "string":
-			s.content, s.kind, s.err = foreign, kind, ""
+			p.keep(q, &reading{content: foreign}, kind, at)
+			return
 		default:
-			s.kind = kind
+			p.keep(q, &reading{content: s.content(), err: s.err()}, kind, at)
 		}
 	}
-	if q.get != nil && s.content != foreign {
+	if q.get != nil && s.content() != foreign {
 		p.readValue(q, "GET", q.get, at)
 	}
-	if q.fence != nil {
-		p.readFence(q)
-	}
 }
 
-func (p *probe) readFence(q *question) {
-	reply, err := q.fence.Slice()
-	if err != nil {
-		p.note("HMGET", err)
-		return
-	}
-	if len(reply) != 2 {
-		return
-	}
-	if n, ok := readInt(reply[0]); ok && n >= 0 {
-		q.sample.fence = Known(n)
-	}
-	if ms, ok := readInt(reply[1]); ok && ms > 0 && ms < math.MaxInt64/int64(time.Millisecond) {
-		q.sample.granted = Known(ms)
-	}
+const (
+	// batchBytes is how much the answers of one round trip are meant to hold,
+	// so that large values do not make a node miss its timeout.
+	batchBytes = 256 << 10
+	// wholeMost is how many values are fetched at once that may be of any size.
+	wholeMost = 16
+)
+
+// fitting is what was learnt of the answers to one command.
+type fitting struct {
+	size int // bytes of one, lately
+	last int // how many were asked for at once
 }
 
-func isDlock(value string) bool {
-	_, d := dialect.Recognise(dialect.Text("", value))
-	return d.Name() == dialect.Dlock
+// fit is how many values are asked for at once, going by the size of those that
+// came last. A command that fetches whole values begins with one.
+func (p *probe) fit(command string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f, ok := p.sizes[command]
+	most := chunk
+	if command == "GET" {
+		most = min(wholeMost, max(1, 2*f.last))
+	}
+	if !ok {
+		return most
+	}
+	return max(1, min(most, batchBytes/max(1, f.size)))
 }
+
+// fitted records how large the answers were. It believes large ones at once
+// and small ones bit by bit.
+func (p *probe) fitted(command string, bytes, answers int) {
+	if answers == 0 {
+		return
+	}
+	mean := bytes / answers
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sizes == nil {
+		p.sizes = make(map[string]fitting)
+	}
+	if f, ok := p.sizes[command]; ok {
+		mean = max(mean, (f.size+mean)/2)
+	}
+	p.sizes[command] = fitting{size: mean, last: answers}
+}
+
+// upper is a command's name as refusals of it are remembered.
+func upper(command string) string { return strings.ToUpper(command) }

@@ -5,19 +5,19 @@ import (
 	"errors"
 	"strconv"
 	"time"
-
-	"dlock/lockcore"
 )
 
 // scanState is a pass over one node's keyspace that can be taken up again
 // where it was left.
 type scanState struct {
 	patterns []string
+	budget   float64 // share of the server's time, of repeated passes
 	pattern  int
 	cursor   uint64
 	started  time.Time
 	running  bool
 	seen     map[string]struct{} // names of this pass
+	sights   []sighting          // companions that were found since the last slice
 	spent    time.Duration       // of the server's time, in this pass
 
 	passes  int
@@ -40,11 +40,8 @@ const (
 	// calmAfter is how many pages are asked for in a row before a look
 	// that has no bound gives the server a rest after each.
 	calmAfter = 100
-	// scanShare is the share of a server's time that repeated passes may
-	// use; the first pass may use more, since until it is over there is
-	// nothing to show.
-	scanShare      = 0.02
-	firstScanShare = 0.25
+	// firstHaste is how many times the budget the first pass may use.
+	firstHaste = 12
 )
 
 var errBadPage = errors.New("the answer to SCAN is not one that a Redis server gives")
@@ -86,11 +83,11 @@ func (p *probe) scan(ctx context.Context, c *cost, s *scanState, limit slice) ([
 		server += took
 		s.spent += took
 		for _, name := range names {
-			if len(s.seen) >= p.max {
+			if len(s.seen) >= p.max || len(s.sights) >= p.max {
 				s.cut = true
 				break
 			}
-			if _, dup := s.seen[name]; dup || p.folded(name) {
+			if _, dup := s.seen[name]; dup || p.folded(s, name) {
 				continue
 			}
 			s.seen[name] = struct{}{}
@@ -125,23 +122,13 @@ func (s *scanState) finish() {
 	if !s.cut {
 		s.began = s.started
 	}
-	s.nextDue = s.started.Add(time.Duration(float64(s.spent) / scanShare))
+	s.nextDue = s.started.Add(time.Duration(float64(s.spent) / s.budget))
 }
 
 // abandon gives a pass up; the next one starts afresh. A cursor is worth
 // nothing after the server was away.
 func (s *scanState) abandon() {
-	s.running, s.seen, s.nextDue = false, nil, time.Time{}
-}
-
-// folded reports whether a key is shown in its lock's row rather than as a
-// lock of its own.
-func (p *probe) folded(key string) bool {
-	if key == lockcore.NodeKey(p.prefix) {
-		return true
-	}
-	_, _, ok := lockcore.CompanionOf(p.prefix, key)
-	return ok
+	s.running, s.seen, s.sights, s.nextDue = false, nil, nil, time.Time{}
 }
 
 func readPage(reply any) (cursor uint64, names []string, ok bool) {

@@ -195,7 +195,7 @@ func TestHostileServer(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, map[string]server.Cmd{
 				"SCAN": pages([]string{"lock:a"}), "PTTL": reply1(5000),
-				"GETRANGE": r, "GET": r, "TYPE": r, "OBJECT": r, "HMGET": r, "ZCARD": r, "TIME": r, "ROLE": r, "INFO": r, "CONFIG": r,
+				"GETRANGE": r, "GET": r, "TYPE": r, "OBJECT": r, "ZCARD": r, "TIME": r, "ROLE": r, "INFO": r, "CONFIG": r,
 			})
 			snap, err := f.inspector(t, Config{}).Look(t.Context())
 			if err != nil {
@@ -236,4 +236,19 @@ func TestScanSeveralPatterns(t *testing.T) {
 			t.Errorf("%v %+v", keys, snap.Scan)
 		}
 	})
+}
+
+// What a pass has cost the server is its share of the time until the next one.
+func TestScanBudget(t *testing.T) {
+	start := time.Unix(1000, 0)
+	for budget, pause := range map[float64]time.Duration{DefaultScanBudget: 50 * time.Second, 0.5: 2 * time.Second, 1: time.Second} {
+		s := scanState{budget: budget, running: true, started: start, spent: time.Second}
+		s.finish()
+		if got := s.nextDue.Sub(start); got != pause {
+			t.Errorf("with a budget of %v the next pass is due after %v, not %v", budget, got, pause)
+		}
+	}
+	if c := (Config{ScanBudget: 7}).withDefaults(); c.ScanBudget != 1 {
+		t.Errorf("a budget of %v", c.ScanBudget)
+	}
 }

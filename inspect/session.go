@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,20 +38,24 @@ const (
 // or when the node is closed.
 type session struct {
 	inspector *Inspector
-	members   []*member
+	layout    *layout
+	members   []*member // one per probe of the layout, in its order
+	nobody    []*member // stands for the server of keys that none serves
+	launched  int       // members so far
 	reports   chan report
 	passes    bool // names are looked for
 
-	mu      sync.Mutex // guards samples, known and tracker
+	mu      sync.Mutex // guards samples, known, folds and tracker
 	known   map[string]struct{}
 	overrun bool // names were left out for want of room
 	tracker *tracker
+	folds   folds
 	shown   []Lock // of the last snapshot
 }
 
 // member is one node in a session.
 type member struct {
-	index    int
+	id       int // no other of the session has or had it
 	probe    *probe
 	samples  map[string]sample
 	dropped  []string          // to be deleted from samples when the job is over
@@ -60,35 +65,34 @@ type member struct {
 	scanned  scanned
 	status   NodeStatus
 	busy     bool
-	failures int // in a row
+	failures int    // in a row
+	refusal  string // the word of a server that is there and does not serve at present
 	// eager is set when a refresh was wanted while the node was busy: if
 	// that question fails, the next one does not wait.
 	eager bool
+	// moved tells of the server whose place this one took, and was what that
+	// was at the end; "" if it took none.
+	moved string
+	was   NodeState
 }
 
 // scanned is how far a node's scan was when it last reported.
 type scanned struct {
 	names, passes int
 	cut           bool
+	began         time.Time // of the last pass that was not cut
 }
 
 func newSession(i *Inspector) *session {
 	s := &session{
 		inspector: i,
-		reports:   make(chan report, len(i.probes)),
+		reports:   make(chan report),
 		known:     make(map[string]struct{}),
 		tracker:   newTracker(i.config, i.quorum),
+		folds:     newFolds(),
 	}
-	now := i.now()
-	for n, p := range i.probes {
-		s.members = append(s.members, &member{
-			index:   n,
-			probe:   p,
-			samples: make(map[string]sample),
-			scan:    scanState{patterns: i.config.Match},
-			status:  NodeStatus{Name: p.node.Name(), Addr: p.node.Addr(), State: NodePending, Since: now, Error: "not asked yet"},
-		})
-	}
+	s.nobody = []*member{{status: NodeStatus{Name: "no server", State: NodeDown, Since: i.now(), Error: "no server of the cluster serves the slot of this key"}}}
+	s.adopt(i.deployment.present())
 	return s
 }
 
@@ -116,10 +120,16 @@ func (s *session) launch(ctx context.Context, m *member, j job) {
 		m.scan.abandon()
 	}
 	s.passes = s.passes || j.scan != nil
+	if j.mine == nil {
+		j.mine = s.minds(m)
+	}
 	go func() {
 		r := m.probe.look(ctx, j)
-		r.member = m.index
-		s.reports <- r
+		r.member = m.id
+		select {
+		case s.reports <- r:
+		case <-ctx.Done():
+		}
 	}()
 }
 
@@ -151,9 +161,13 @@ func (s *session) waiting(bounded bool) bool {
 
 // absorb takes in one report.
 func (s *session) absorb(ctx context.Context, r report) {
-	m := s.members[r.member]
+	at := slices.IndexFunc(s.members, func(m *member) bool { return m.id == r.member })
+	if at < 0 {
+		return // it is no longer part of the deployment
+	}
+	m := s.members[at]
 	m.busy = false
-	m.scanned = scanned{names: m.scan.names, passes: m.scan.passes, cut: m.scan.cut}
+	m.scanned = scanned{names: m.scan.names, passes: m.scan.passes, cut: m.scan.cut, began: m.scan.began}
 	if r.err != nil {
 		if ctx.Err() == nil {
 			s.failed(m, r.err)
@@ -167,25 +181,33 @@ func (s *session) absorb(ctx context.Context, r report) {
 		delete(m.samples, key)
 	}
 	m.dropped = nil
+	s.fold(r.sights, now)
 	for key, sample := range r.samples {
-		if _, ok := s.known[key]; !ok {
-			if s.passes && sample.presence == absent {
-				// Dropped while the question was under way.
-				continue
-			}
-			if len(s.known) >= s.inspector.config.MaxKeys {
-				s.overrun = true
-				continue
-			}
-			s.known[key] = struct{}{}
+		if _, ok := s.known[key]; !ok && s.passes && sample.presence == absent {
+			// Dropped while the question was under way.
+			continue
+		}
+		if !s.admit(key) {
+			continue
+		}
+		sample = s.share(m, key, sample)
+		if sample.got != nil && sample.got.entry.Key == key {
+			key = sample.got.entry.Key // one copy of the name for all nodes
 		}
 		m.samples[key] = sample
 	}
+	for _, key := range r.others {
+		s.admit(key)
+	}
 	s.correct(m)
-	m.failures, m.eager = 0, false
+	m.failures, m.eager, m.refusal = 0, false, ""
 	st := &m.status
 	f := m.probe.known()
-	st.Role, st.Version, st.Eviction, st.ClockOffset = f.role, f.version, f.eviction, f.offset
+	st.Role, st.Version, st.Eviction, st.Replicas, st.ReplicaLag = f.role, f.version, f.eviction, f.replicas, f.lag
+	st.ClockOffset = Maybe[time.Duration]{}
+	if f.clock.known {
+		st.ClockOffset = Known(f.clock.offset())
+	}
 	st.RTT, st.Commands, st.LookTime = r.cost.rtt, r.cost.commands, r.cost.wire
 	st.SampledAt, st.NextTry, st.Denied = now, time.Time{}, m.probe.denied()
 	refusal := ""
@@ -202,15 +224,33 @@ func (s *session) absorb(ctx context.Context, r report) {
 	}
 }
 
+// share makes a sample use the reading that another node's sample of the key
+// already has, if it is the same.
+func (s *session) share(m *member, key string, one sample) sample {
+	if one.got == nil || m.samples[key].got == one.got {
+		return one
+	}
+	for _, other := range s.members {
+		if got := other.samples[key].got; other != m && got.equal(one.got) {
+			one.got = got
+			break
+		}
+	}
+	return one
+}
+
 // failed records that a look at a node came to nothing.
 func (s *session) failed(m *member, err error) {
 	now := s.inspector.now()
 	m.failures++
 	m.scan.abandon()
 	state := NodeDown
+	m.refusal = ""
 	var ne *nodeError
 	if errors.As(err, &ne) {
 		switch node.Classify(ne.err) {
+		case node.NotServing:
+			m.refusal = node.Explain(ne.err)
 		case node.Unauthorized, node.Forbidden:
 			state = NodeDenied
 		}
@@ -221,6 +261,7 @@ func (s *session) failed(m *member, err error) {
 	if m.eager {
 		m.status.NextTry = now
 	}
+	s.inspector.deployment.doubt()
 	m.eager = false
 	m.status.RTT = Maybe[time.Duration]{}
 	s.become(m, state, err.Error(), now)
@@ -236,10 +277,16 @@ func (s *session) become(m *member, state NodeState, why string, now time.Time) 
 	}
 	m.status.State, m.status.Since = state, now
 	if old == NodePending {
-		return
+		if m.moved == "" {
+			return
+		}
+		old = m.was // it took another one's place
 	}
 	up := func(x NodeState) bool { return x == NodeUp || x == NodeReplica }
 	switch {
+	case up(state) && m.moved != "":
+		s.tracker.add(Event{At: now, Kind: NodeWentUp, Node: m.status.Name, Text: m.moved})
+		m.moved = ""
 	case up(state) && !up(old):
 		s.tracker.add(Event{At: now, Kind: NodeWentUp, Node: m.status.Name, Text: "answers again"})
 	case !up(state) && up(old):
@@ -274,7 +321,10 @@ func (s *session) confirm(ctx context.Context, deadline func() (<-chan time.Time
 		fresh := func(key string) bool { _, ok := again[key]; return ok }
 		asked := false
 		for n, m := range s.members {
-			keys := append(missing[n], disputed...)
+			keys := missing[n]
+			if s.layout.owners == nil {
+				keys = append(keys, disputed...)
+			}
 			if len(keys) > 0 && m.answers() && !m.busy && ctx.Err() == nil {
 				s.launch(ctx, m, job{keys: keys, before: m.samples, fresh: fresh})
 				asked = true
@@ -303,7 +353,9 @@ func (s *session) doubtful() (missing [][]string, disputed []string) {
 	for key := range s.known {
 		disagree, unasked := false, false
 		var first *sample
-		for n, m := range s.members {
+		base, voters := s.voters(key)
+		for n, m := range voters {
+			n += base
 			if !m.answers() || m.busy {
 				continue
 			}
@@ -320,6 +372,7 @@ func (s *session) doubtful() (missing [][]string, disputed []string) {
 		}
 		switch {
 		case unasked:
+		case s.folds.hides(key):
 		case disagree && len(disputed) < confirmKeys && s.tracker.dispute(key) != disputeOf(s.replies(key)):
 			disputed = append(disputed, key)
 		}
@@ -329,10 +382,27 @@ func (s *session) doubtful() (missing [][]string, disputed []string) {
 
 // replies lists what each node says about a key.
 func (s *session) replies(key string) []reply {
-	out := make([]reply, len(s.members))
-	for n, m := range s.members {
+	_, voters := s.voters(key)
+	out := make([]reply, len(voters))
+	others := s.folds.parts[key]
+	for n, m := range voters {
 		r := reply{node: &m.status, answers: m.answers()}
 		r.sample, r.sampled = m.samples[key]
+		if len(others) > 0 && r.sampled {
+			keys := append([]string{key}, others...)
+			samples := make([]sample, len(keys))
+			for i, k := range keys {
+				// In a cluster another server may have it.
+				_, at := s.voters(k)
+				var ok bool
+				samples[i], ok = at[n].samples[k]
+				r.sampled = r.sampled && ok
+				if !at[n].answers() {
+					samples[i].presence = forbidden
+				}
+			}
+			r.sample, r.parts = sumParts(keys, samples)
+		}
 		out[n] = r
 	}
 	return out
@@ -345,14 +415,21 @@ func (s *session) learnFrom(live *session, keys []string) {
 	}
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	for n, m := range live.members {
+	for _, m := range live.members {
+		mine := s.at(m.probe)
+		if mine == nil {
+			continue
+		}
 		for _, key := range keys {
 			if one, ok := m.samples[key]; ok {
-				s.members[n].samples[key] = one
+				mine.samples[key] = one
 			}
 		}
 	}
 	s.tracker = live.tracker.extract(keys)
+	for _, key := range keys {
+		s.folds.companions[key] = slices.Clone(live.folds.companions[key])
+	}
 }
 
 // teach leaves what this session has read for a running Watch to take over, and
@@ -363,11 +440,11 @@ func (s *session) teach(live *session, keys []string) (news bool) {
 	}
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	for n, m := range s.members {
-		if !m.answers() {
+	for _, m := range s.members {
+		to := live.at(m.probe)
+		if !m.answers() || to == nil {
 			continue
 		}
-		to := live.members[n]
 		for _, key := range keys {
 			one, ok := m.samples[key]
 			if _, listed := live.known[key]; !ok || !listed {
@@ -430,11 +507,12 @@ func (s *session) early(key string, replies []reply) bool {
 		return false
 	}
 	starting := false
+	_, voters := s.voters(key)
 	for n, r := range replies {
 		if r.answers && !r.sampled {
 			return true
 		}
-		starting = starting || r.node.State == NodePending && s.members[n].busy
+		starting = starting || r.node.State == NodePending && voters[n].busy
 	}
 	if !starting {
 		return false
@@ -465,27 +543,53 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 		snap.Scan = s.progress()
 		snap.Complete = !snap.Scan.Cut
 	}
-	counts := make([]int, len(s.members))
+	counts, barred := make([]int, len(s.members)), make([]int, len(s.members))
+	var longest time.Duration
 	listed := func(key string) {
+		if _, part := s.folds.partOf[key]; part && keys == nil {
+			return
+		}
 		replies := s.replies(key)
+		if o, ok := s.folds.orphans[key]; ok {
+			row, isLock, gone := s.orphaned(key, o, replies, now)
+			switch {
+			case isLock:
+				delete(s.folds.orphans, key)
+			case row != nil:
+				snap.Locks = append(snap.Locks, *row)
+				return
+			case !gone:
+				return
+			case keys == nil:
+				s.drop(key)
+				return
+			}
+		}
 		if keys == nil && s.early(key, replies) {
 			snap.Scan.Pending++
 			return
 		}
+		base, _ := s.voters(key)
 		for n, r := range replies {
-			if r.sampled && r.sample.presence != absent {
-				counts[n]++
+			if base >= 0 && r.sampled && r.sample.presence != absent {
+				counts[base+n]++
+			}
+			if base >= 0 && r.answers && r.sampled && r.sample.presence == forbidden {
+				barred[base+n]++
 			}
 		}
-		lock, keep := s.tracker.step(ID{DB: i.db, Key: key}, replies, now, snap.Interval)
+		lock, keep, passed := s.tracker.step(ID{DB: i.db, Key: key}, replies, now, snap.Interval)
+		longest = max(longest, lock.FullTTL)
 		if !keep && keys == nil {
 			s.drop(key)
 			return
 		}
-		if lock.State != Expired || tombstones || keys != nil {
+		lock.Companions = s.companionsOf(key)
+		if lock.State != Expired || tombstones && !passed || keys != nil {
 			snap.Locks = append(snap.Locks, lock)
 		}
 	}
+	s.sweep()
 	s.tracker.begin(now, snap.Interval)
 	if keys != nil {
 		for _, key := range keys {
@@ -503,10 +607,14 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 			st.Locks = Known(counts[n])
 		}
 		snap.Target.Nodes = append(snap.Target.Nodes, st)
-		if st.State != NodeUp && st.State != NodeReplica || s.passes && m.scanned.passes == 0 {
+		if st.State != NodeUp && st.State != NodeReplica || s.passes && m.scanned.passes == 0 || barred[n] > 0 {
 			snap.Complete = false
 		}
 	}
+	if s.layout.uncovered() > 0 {
+		snap.Complete = false
+	}
+	snap.Findings = s.nodeFindings(snap.Target, barred, longest, now)
 	if snap.Scan.Pending > 0 {
 		snap.Complete = false
 	}
@@ -518,7 +626,14 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 	return snap
 }
 
+// drop forgets a key, and with a lock its other keys.
 func (s *session) drop(key string) {
+	for _, part := range s.folds.parts[key] {
+		delete(s.folds.partOf, part)
+		s.drop(part)
+	}
+	delete(s.folds.parts, key)
+	delete(s.folds.orphans, key)
 	delete(s.known, key)
 	for _, m := range s.members {
 		if m.busy {

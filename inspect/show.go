@@ -29,9 +29,10 @@ func (t *tracker) show(tr *track, id ID, replies []reply, v Verdict, now time.Ti
 		}
 	}
 	t.showOwners(&l, tr, replies, v)
+	t.showCompanions(&l, replies, v)
 	t.showHistory(&l, tr, replies, v, now, interval)
 	l.Flags = t.flags(l, tr, replies, now)
-	l.Findings = findings(l, v, replies, t.config, now)
+	l.Findings = findings(l, v, replies, tr.gather(l, now), t.config, now)
 	if v.State == Expired {
 		l.GoneAt = tr.goneAt
 		l.Expiry = Expiry{}
@@ -41,17 +42,38 @@ func (t *tracker) show(tr *track, id ID, replies []reply, v Verdict, now time.Ti
 
 func (t *tracker) copyOf(r reply, v Verdict, nt nodeTrack) Copy {
 	s := r.sample
-	c := Copy{
-		Node: r.node.Name, Error: s.err, ChangedAt: nt.changed, Change: nt.change,
+	first := ""
+	if len(v.Tallies) > 0 {
+		first = v.Tallies[0].Token
+	}
+	c := Copy{Node: r.node.Name, Error: s.err()}
+	if nt.last != nil {
+		c.Change, c.ChangedAt = nt.last.kind, nt.last.at
 	}
 	if r.sampled {
-		c.SampledAt, c.RTT = s.sent, s.received.Sub(s.sent)
+		c.SampledAt, c.RTT = s.sent(), s.received().Sub(s.sent())
 	}
 	if s.presence == present {
-		c.Type, c.Expiry = s.kind, s.expiry()
-		if s.content == token {
-			c.Token, c.HasToken = s.token, true
+		c.Type, c.Expiry = s.got.kind(), s.expiry()
+		if s.content() == known {
+			c.Entry, c.read = &s.got.entry, s.got
 		}
+		for h := range r.holders() {
+			switch {
+			case !c.HasToken:
+				c.Token, c.HasToken = h.Token, true
+				continue
+			case c.Tokens == nil:
+				c.Tokens = []string{c.Token}
+			}
+			c.Tokens = append(c.Tokens, h.Token)
+			if h.Token == first {
+				c.Token = first
+			}
+		}
+	}
+	if r.parts != nil {
+		c.Parts = r.parts.seen
 	}
 	single := t.quorum == 1
 	switch o := r.observe(); {
@@ -65,7 +87,9 @@ func (t *tracker) copyOf(r reply, v Verdict, nt nodeTrack) Copy {
 		c.Answer = AnswerDenied
 	case o.Reply == Free:
 		c.Answer = AnswerFree
-	case o.Reply == Stores && len(v.Tallies) > 0 && v.Tallies[0].Token == o.Token:
+	case o.Reply == Torn:
+		c.Answer = AnswerOther
+	case len(v.Tallies) > 0 && r.stores(first):
 		c.Answer = AnswerHeld
 	case o.Reply == Stores:
 		c.Answer = AnswerOther
@@ -84,88 +108,139 @@ func (t *tracker) copyOf(r reply, v Verdict, nt nodeTrack) Copy {
 // no node names anybody, the owner that was seen last stands there without
 // votes.
 func (t *tracker) showOwners(l *Lock, tr *track, replies []reply, v Verdict) {
-	entry := dialect.Entry{Key: l.ID.Key}
-	for _, r := range replies {
-		if r.sampled && r.sample.presence == present && r.sample.kind != "" {
-			entry.Type = r.sample.kind
-			if r.answers {
+	for n, tally := range v.Tallies {
+		var o Owner
+		for _, r := range replies {
+			if h, _, ok := r.find(tally.Token); ok && r.answers {
+				o = ownerOf(h)
+				if n == 0 && l.Library == "" {
+					l.describe(r.sample.got)
+				}
 				break
 			}
 		}
-	}
-	for n, tally := range v.Tallies {
-		o, d := ownerOf(l.ID.Key, tally.Token)
+		o.Token, o.Expiry, o.Loss, o.Holds = tally.Token, tally.Expiry, tally.Loss, n < v.Holders
 		for _, i := range tally.Nodes {
 			o.Votes = append(o.Votes, replies[i].node.Name)
 		}
-		o.Expiry = tally.Expiry
 		l.Owners = append(l.Owners, o)
-		if n == 0 {
-			l.Library, l.Kind, l.Type = d.Library, d.Kind, "string"
-		}
 	}
 	if len(v.Tallies) > 0 {
+		if l.Library == "" {
+			l.describe(anyReading(replies))
+		}
 		return
 	}
-	if tr.hasOwner && (v.State == Unknown || v.State == Expired) && !anyPresent(replies) {
-		o, d := ownerOf(l.ID.Key, tr.lastOwner)
+	if h, ok := tr.lastRead.holder(tr.lastOwner); ok && (v.State == Unknown || v.State == Expired) && !anyHolds(replies) {
+		o := ownerOf(h)
 		for _, r := range replies {
-			if r.stores(tr.lastOwner) {
-				o.Expiry = later(o.Expiry, r.sample.expiry())
+			if _, end, ok := r.find(o.Token); ok {
+				o.Expiry = later(o.Expiry, end)
 			}
 		}
 		l.Owners = []Owner{o}
-		l.Library, l.Kind, l.Type = d.Library, d.Kind, "string"
+		l.describe(tr.lastRead)
 		l.Expiry = o.Expiry
-		if tr.holder == (holder{held: true, token: tr.lastOwner}) {
+		if tr.holder == (holder{held: true, token: o.Token}) {
 			l.Expiry = tr.expiry
 		}
 		return
 	}
-	d, _ := dialect.Recognise(entry)
-	l.Library, l.Kind, l.Type = d.Library, d.Kind, entry.Type
+	l.describe(anyReading(replies))
 }
 
-func ownerOf(key, value string) (Owner, dialect.Decoded) {
-	d, _ := dialect.Recognise(dialect.Text(key, value))
-	o := Owner{Token: value, Count: 1}
-	if len(d.Holders) > 0 {
-		h := d.Holders[0]
-		o.Name, o.Host, o.PID, o.Since, o.Count = h.Owner, h.Host, h.PID, h.Since, h.Count
+// anyHolds reports whether some node that answers has something under the key
+// that is not known to have lapsed.
+func anyHolds(replies []reply) bool {
+	return slices.ContainsFunc(replies, func(r reply) bool {
+		reply := r.observe().Reply
+		return reply != Silent && reply != Free
+	})
+}
+
+// anyReading picks the reading that says what kind of lock it is where nobody
+// holds it: that of a node that answers, if there is one.
+func anyReading(replies []reply) *reading {
+	var best *reading
+	for _, r := range replies {
+		if !r.sampled || r.sample.presence != present || r.sample.got.kind() == "" {
+			continue
+		}
+		if r.answers {
+			return r.sample.got
+		}
+		best = r.sample.got
 	}
-	return o, d
+	return best
 }
 
-// showHistory fills in what earlier samples, idle times and companions tell.
+// describe says what kind of lock a reading shows.
+func (l *Lock) describe(r *reading) {
+	if r == nil {
+		l.Library = dialect.Unknown
+		return
+	}
+	d := &r.decoded
+	l.Library, l.Kind, l.Type = d.Library, d.Kind, r.entry.Type
+	if l.Library == "" {
+		l.Library = dialect.Unknown
+	}
+	l.Candidates, l.Confidence, l.Habits = d.Candidates, d.Confidence, d.Habits
+	l.Shared, l.Anonymous = shared(d), d.Anonymous && r.content == known
+}
+
+func ownerOf(h dialect.Holder) Owner {
+	return Owner{
+		Token: h.Token, Name: h.Owner, Host: h.Host, PID: h.PID, Thread: h.Thread, Mode: h.Mode,
+		Since: h.Since, Until: h.Until, Count: max(1, h.Count),
+	}
+}
+
+// showCompanions fills in what companions tell on the nodes that answer.
+func (t *tracker) showCompanions(l *Lock, replies []reply, v Verdict) {
+	for _, r := range replies {
+		s := r.sample
+		if !r.answers || !r.sampled || s.presence != present || s.told == nil {
+			continue
+		}
+		x := s.told.unpack()
+		if x.WaitingKnown && x.Waiting >= 0 && (!l.Waiters.Known || x.Waiting > l.Waiters.Value || len(x.Waiters) > len(l.WaiterList)) {
+			l.Waiters = Known(max(l.Waiters.Value, x.Waiting))
+			l.WaiterList, l.WaitersAreProcesses = x.Waiters, x.WaitingProcesses
+		}
+		mine := len(v.Tallies) == 0 || r.stores(v.Tallies[0].Token)
+		if mine && x.FenceKnown && (!l.Fence.Known || x.Fence > l.Fence.Value) {
+			l.Fence = Known(x.Fence)
+		}
+	}
+}
+
+// showHistory fills in what earlier samples and idle times tell.
 func (t *tracker) showHistory(l *Lock, tr *track, replies []reply, v Verdict, now time.Time, interval time.Duration) {
 	if tr.subject != (holder{}) && l.State != Expired {
 		l.FullTTL = tr.fullLife
 		l.Renewals, l.LastRenewal = tr.renewals, tr.lastRenewal
+		l.RenewalPeriod = tr.period()
 	}
 	// While nobody who answers has it, it may have ended long ago.
 	if l.State == Held || l.State == Unknown && v.Agree > 0 && tr.holder.held && tr.holder == tr.subject {
 		l.HeldSince, l.HeldIsMinimum = tr.heldSince(now, interval)
 	}
 	for _, r := range replies {
-		if !r.answers || !r.sampled || r.sample.presence != present {
-			continue
-		}
 		s := r.sample
-		if s.waiters.Known && (s.waiters.Value > 0 || l.Library == dialect.Dlock) {
-			l.Waiters = Known(max(l.Waiters.Value, s.waiters.Value))
-		}
-		mine := len(v.Tallies) == 0 || r.stores(v.Tallies[0].Token)
-		if !mine {
+		if !r.answers || !r.sampled || s.presence != present || !s.idleAsked {
 			continue
 		}
-		if s.fence.Known && (!l.Fence.Known || s.fence.Value > l.Fence.Value) {
-			l.Fence = s.fence
+		if len(v.Tallies) > 0 && !r.stores(v.Tallies[0].Token) {
+			continue
 		}
-		if s.idleAsked {
-			if idle := max(0, now.Sub(s.touchedAt)); !l.Idle.Known || idle < l.Idle.Value {
-				l.Idle = Known(idle)
-			}
+		if idle := max(0, now.Sub(s.touchedAt())); !l.Idle.Known || idle < l.Idle.Value {
+			l.Idle = Known(idle)
 		}
+	}
+	if story := t.past.of(l.ID.Key); story != nil {
+		l.History, _ = story.ring.view()
+		l.Stats = story.stats
 	}
 }
 
@@ -230,7 +305,7 @@ func (t *tracker) flags(l Lock, tr *track, replies []reply, now time.Time) []Fla
 	if l.Votes.Of > 1 && l.Votes.Agree == l.Votes.Need && l.Votes.Agree < l.Votes.Of {
 		flags = append(flags, Degraded)
 	}
-	if slices.ContainsFunc(l.Copies, func(c Copy) bool { return c.Answer == AnswerOther }) {
+	if len(leftovers(l)) > 0 {
 		flags = append(flags, Leftover)
 	}
 	return flags
@@ -241,8 +316,15 @@ func (t *tracker) flags(l Lock, tr *track, replies []reply, now time.Time) []Fla
 func quorumLife(replies []reply, h holder, v Verdict, quorum int) time.Duration {
 	var lives []time.Duration
 	for _, r := range replies {
-		if r.answers && r.sampled && r.sample.presence == present && !r.sample.never && (h.blind || r.stores(h.token)) {
-			lives = append(lives, r.sample.life)
+		if !r.answers || !r.has(h) {
+			continue
+		}
+		end := r.sample.expiry()
+		if !h.blind {
+			_, end, _ = r.find(h.token)
+		}
+		if !end.Never {
+			lives = append(lives, max(0, end.At.Sub(r.sample.sent())))
 		}
 	}
 	k := 1

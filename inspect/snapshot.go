@@ -23,9 +23,12 @@ type Snapshot struct {
 	// At is when the picture was put together, by this process's clock.
 	At time.Time
 	// Complete is false when a node did not answer or its scan was cut
-	// short, so that locks may exist that are not listed.
+	// short, so that locks may exist that are not listed, and when a node does
+	// not let us ask about a key that is.
 	Complete bool
 	Target   Target
+	// Findings are about the nodes, worst first.
+	Findings []NodeFinding
 	// Locks is sorted by trouble, then key.
 	Locks []Lock
 	// Events holds the newest events, oldest first. EventsDropped counts
@@ -43,7 +46,21 @@ type Snapshot struct {
 // incomplete and not blind.
 func (s Snapshot) Blind() bool {
 	scanned := len(s.Scan.Match) == 0 || s.Scan.Passes > 0 && !s.Scan.Cut && s.Scan.Pending == 0
-	return s.Target.Up() < s.Target.Quorum || !scanned
+	need := s.Target.Quorum
+	if s.Target.Topology == Cluster {
+		// Its nodes do not stand in for one another.
+		need = len(s.Target.Nodes)
+	}
+	return s.Target.Up() < need || !scanned
+}
+
+// NodeFinding is something about one or more nodes that is worth a person's
+// attention: what makes locks on them weaker than they look, or what keeps them
+// from being taken. Nodes are the names of those it is about, in the order of
+// Target.Nodes; it is empty if it is about the deployment as a whole.
+type NodeFinding struct {
+	Finding
+	Nodes []string
 }
 
 // Target is the deployment that was looked at.
@@ -52,7 +69,9 @@ type Target struct {
 	// Quorum is floor(N/2)+1 of the configured nodes, whether or not they
 	// answer.
 	Quorum int
-	// Nodes has one entry per configured node, in the configured order.
+	// Nodes has one entry per configured node, in the configured order; for a
+	// cluster one per primary that serves slots. The entry of a sentinel URL is
+	// the master that the sentinels name.
 	Nodes []NodeStatus
 }
 
@@ -85,7 +104,8 @@ const (
 // NodeStatus is what is known about one node.
 type NodeStatus struct {
 	// Name is short and ours (n1, n2, …); Addr is host:port or a socket
-	// path and never carries a user name or a password.
+	// path and never carries a user name or a password. Both stay with what
+	// they stand for: after a fail-over the same name has another address.
 	Name, Addr string
 	State      NodeState
 	// Since is when State began, as far as we saw.
@@ -102,6 +122,11 @@ type NodeStatus struct {
 	ClockOffset Maybe[time.Duration]
 	// Eviction is the maxmemory-policy, "" when not known or not permitted.
 	Eviction string
+	// Replicas counts the replicas that are connected to the node, and
+	// ReplicaLag is since when the one that is furthest behind has not
+	// confirmed anything, in seconds.
+	Replicas   Maybe[int]
+	ReplicaLag Maybe[time.Duration]
 	// Locks counts the lock keys seen on the node.
 	Locks Maybe[int]
 	// SampledAt is when the node last answered.

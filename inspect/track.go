@@ -8,40 +8,6 @@ import (
 	"time"
 )
 
-// reply is what one node says about one lock, with all that is known of it.
-type reply struct {
-	node    *NodeStatus
-	answers bool // what it says holds at present
-	sampled bool // it has been asked about this key at least once
-	sample  sample
-}
-
-// observe boils a reply down to what a verdict needs.
-func (r reply) observe() Observation {
-	s := r.sample
-	if !r.answers || !r.sampled || s.presence == forbidden {
-		return Observation{Reply: Silent}
-	}
-	if s.presence == absent {
-		return Observation{Reply: Free}
-	}
-	o := Observation{Expiry: s.expiry()}
-	switch s.content {
-	case token:
-		o.Reply, o.Token = Stores, s.token
-	case foreign:
-		o.Reply = Foreign
-	default:
-		o.Reply = Blind
-	}
-	return o
-}
-
-// stores reports whether the node's last word is that it has this token.
-func (r reply) stores(value string) bool {
-	return r.sampled && r.sample.presence == present && r.sample.content == token && r.sample.token == value
-}
-
 // tracker remembers what earlier samples showed, and turns differences into
 // events. It does no I/O and reads no clock.
 type tracker struct {
@@ -49,6 +15,7 @@ type tracker struct {
 	quorum  int
 	tracks  map[string]*track
 	ring    ring
+	past    *past
 	steps   int
 	last    time.Time // of the last step, zero before the first
 	pending []Event   // of the step under way
@@ -56,7 +23,7 @@ type tracker struct {
 
 // track is the history of one lock.
 type track struct {
-	seen   bool // some node has had it at some time
+	there  bool // some node has had it at some time
 	gone   bool
 	goneAt time.Time
 	nodes  []nodeTrack
@@ -67,8 +34,9 @@ type track struct {
 	expiry    Expiry // of that holder's quorum, as last seen
 	split     bool   // it was split when that was last known for sure
 	noTTL     bool
-	lastOwner string // the token that was first last time, to show when nobody answers
-	hasOwner  bool
+	also      []Hold   // those who hold it beside the holder, as last seen
+	lastOwner string   // the token that was first last time, to show when nobody answers
+	lastRead  *reading // where it was found; nil when there was none
 
 	// What follows is about the token that has most votes.
 	subject     holder
@@ -81,6 +49,9 @@ type track struct {
 	renewals    int
 	firstRenew  time.Time
 	lastRenewal time.Time
+
+	seen    evidence
+	waiting int // the last count of waiters
 
 	dispute string // the disagreement of nodes that was last believed
 }
@@ -95,14 +66,21 @@ type holder struct {
 
 // nodeTrack is what one node last told about one lock.
 type nodeTrack struct {
-	answered bool
-	sample   sample
-	change   EventKind
-	changed  time.Time
+	sample sample // its zero value is a node that never answered
+	torn   bool
+	last   *nodeChange
+}
+
+func (n nodeTrack) answered() bool { return n.sample.asked != nil }
+
+// nodeChange is what last happened on one node.
+type nodeChange struct {
+	kind EventKind
+	at   time.Time
 }
 
 func newTracker(c Config, quorum int) *tracker {
-	return &tracker{config: c, quorum: quorum, tracks: make(map[string]*track), ring: ring{size: c.EventRing}}
+	return &tracker{config: c, quorum: quorum, tracks: make(map[string]*track), ring: ring{size: c.EventRing}, past: newPast(historyMost)}
 }
 
 // extract copies the history of some locks into a tracker of its own.
@@ -114,6 +92,11 @@ func (t *tracker) extract(keys []string) *tracker {
 			c := *tr
 			c.nodes = slices.Clone(tr.nodes)
 			out.tracks[key] = &c
+		}
+		if one := t.past.of(key); one != nil {
+			copied := out.past.open(key)
+			copied.stats = one.stats
+			copied.ring.events, _ = one.ring.view()
 		}
 	}
 	return out
@@ -140,6 +123,9 @@ func (t *tracker) end(now time.Time) {
 	})
 	for _, e := range t.pending {
 		t.ring.add(e)
+		if e.Key != "" {
+			t.past.add(e)
+		}
 	}
 	t.pending = nil
 }
@@ -164,7 +150,9 @@ func disputeOf(replies []reply) string {
 	var b strings.Builder
 	for n, r := range replies {
 		if o := r.observe(); o.Reply != Silent {
-			fmt.Fprintf(&b, "%d %d %q;", n, o.Reply, o.Token)
+			fmt.Fprintf(&b, "%d %d", n, o.Reply)
+			o.holds(func(h Hold) { fmt.Fprintf(&b, " %q", h.Token) })
+			b.WriteByte(';')
 		}
 	}
 	return b.String()
@@ -180,7 +168,7 @@ func agreed(replies []reply) bool {
 		case o.Reply == Silent:
 		case !seen:
 			first, seen = o, true
-		case o.Reply != first.Reply || o.Token != first.Token:
+		case !o.same(first):
 			return false
 		}
 	}
@@ -188,8 +176,10 @@ func agreed(replies []reply) bool {
 }
 
 // step takes in what the nodes say about one lock, and returns it as it is
-// shown. keep is false when nothing is left to remember of it.
-func (t *tracker) step(id ID, replies []reply, now time.Time, interval time.Duration) (lock Lock, keep bool) {
+// shown. keep is false when nothing is left to remember of it. The key of a lock
+// that is over may still be there; it is remembered then, and passed is true
+// once it is no longer worth a row.
+func (t *tracker) step(id ID, replies []reply, now time.Time, interval time.Duration) (lock Lock, keep, passed bool) {
 	tr, old := t.tracks[id.Key]
 	if !old {
 		tr = &track{nodes: make([]nodeTrack, len(replies))}
@@ -199,29 +189,33 @@ func (t *tracker) step(id ID, replies []reply, now time.Time, interval time.Dura
 	seen := false
 	for n, r := range replies {
 		answers[n] = r.observe()
-		if r.sampled && r.sample.presence != absent {
+		if r.sampled && answers[n].Reply != Free && r.sample.presence != absent {
 			seen = true
 		}
 	}
 	v := Judge(answers, t.quorum)
+	v.prefer(tr.subject.token)
 	if tr.gone && v.State == Unknown && !anyStores(answers) {
 		// It was seen to be gone before the nodes fell silent.
 		v.State = Expired
 	}
-	t.change(tr, id.Key, replies, v, now)
+	t.change(tr, id.Key, replies, v, now, interval)
 	t.remember(tr, replies, v, now)
-	tr.seen = tr.seen || seen
+	tr.there = tr.there || seen
 	lock = t.show(tr, id, replies, v, now, interval)
 	tr.dispute = disputeOf(replies)
-	if v.State == Expired && (!tr.seen || now.Sub(tr.goneAt) >= t.config.Tombstone) {
-		delete(t.tracks, id.Key)
-		return lock, false
+	if v.State != Expired || tr.there && now.Sub(tr.goneAt) < t.config.Tombstone {
+		return lock, true, false
 	}
-	return lock, true
+	if anyPresent(replies) {
+		return lock, true, true
+	}
+	delete(t.tracks, id.Key)
+	return lock, false, true
 }
 
 func anyStores(answers []Observation) bool {
-	return slices.ContainsFunc(answers, func(o Observation) bool { return o.Reply == Stores || o.Reply == Blind || o.Reply == Foreign })
+	return slices.ContainsFunc(answers, func(o Observation) bool { return o.Reply != Silent && o.Reply != Free })
 }
 
 // holderOf tells who holds the lock by a verdict. settled is false when the
@@ -229,7 +223,7 @@ func anyStores(answers []Observation) bool {
 func holderOf(v Verdict) (h holder, settled bool) {
 	switch v.State {
 	case Held:
-		if len(v.Tallies) == 0 || v.Agree != len(v.Tallies[0].Nodes) {
+		if v.Holders == 0 {
 			return holder{held: true, blind: true}, true
 		}
 		return holder{held: true, token: v.Tallies[0].Token}, true
@@ -270,23 +264,41 @@ func (t *tracker) remember(tr *track, replies []reply, v Verdict, now time.Time)
 			tr.firstSeen, tr.samples, tr.renewals, tr.fullLife = now, 0, 0, 0
 			tr.atLeast, tr.granted, tr.absentAt = time.Time{}, time.Time{}, time.Time{}
 			tr.firstRenew, tr.lastRenewal = time.Time{}, time.Time{}
+			tr.seen.apart = 0
 			tr.absentAt = notBefore(replies, s, t.quorum)
 		}
 		tr.samples++
-		tr.lastOwner, tr.hasOwner = s.token, !s.blind
+		tr.lastOwner, tr.lastRead = s.token, readingOf(replies, s)
 		t.rememberAge(tr, replies, now)
 		tr.fullLife = max(tr.fullLife, quorumLife(replies, s, v, t.quorum))
 	}
 	if h, settled := holderOf(v); settled {
 		tr.holder, tr.settled, tr.expiry = h, true, v.Expiry
+		tr.also = nil
+		for n := 1; n < v.Holders; n++ {
+			tr.also = append(tr.also, Hold{Token: v.Tallies[n].Token, Expiry: v.Tallies[n].Loss})
+		}
 	}
 	tr.split = v.State == Split || tr.split && v.State == Unknown
 	tr.noTTL = v.State != Expired && v.Expiry.Never
 	for n, r := range replies {
 		if r.answers && r.sampled && r.sample.presence != forbidden {
-			tr.nodes[n].answered, tr.nodes[n].sample = true, r.sample
+			tr.nodes[n].sample, tr.nodes[n].torn = r.sample, r.parts != nil && r.parts.torn
 		}
 	}
+}
+
+// readingOf returns a reading that shows the token, nil when there is none.
+func readingOf(replies []reply, h holder) *reading {
+	if h.blind {
+		return nil
+	}
+	for _, r := range replies {
+		if _, _, ok := r.find(h.token); ok {
+			return r.sample.got
+		}
+	}
+	return nil
 }
 
 func anyPresent(replies []reply) bool {
@@ -302,12 +314,12 @@ func (t *tracker) rememberAge(tr *track, replies []reply, now time.Time) {
 		return
 	}
 	touched := kthTime(collect(replies, tr.subject, func(r reply) time.Time {
-		if r.sample.touchedAt.IsZero() {
+		if r.sample.touched == nil {
 			return time.Time{}
 		}
 		// Nobody wrote since then, so it was there then. An idle time
 		// may be a second too long.
-		return r.sample.touchedAt.Add(time.Second)
+		return r.sample.touchedAt().Add(time.Second)
 	}), t.quorum)
 	if !touched.IsZero() && touched.Before(now) && (tr.atLeast.IsZero() || touched.Before(tr.atLeast)) {
 		tr.atLeast = touched
@@ -316,10 +328,8 @@ func (t *tracker) rememberAge(tr *track, replies []reply, now time.Time) {
 		return
 	}
 	granted := kthTime(collect(replies, tr.subject, func(r reply) time.Time {
-		if !r.sample.granted.Known || !r.node.ClockOffset.Known {
-			return time.Time{}
-		}
-		return time.UnixMilli(r.sample.granted.Value).Add(-r.node.ClockOffset.Value)
+		at, _ := r.ours(r.sample.told.unpack().Granted)
+		return at
 	}), t.quorum)
 	// A time that lies ahead is a clock that was set or a lie; a few
 	// milliseconds are the inaccuracy of the offset.
@@ -336,7 +346,7 @@ func (t *tracker) rememberAge(tr *track, replies []reply, now time.Time) {
 func collect(replies []reply, h holder, of func(reply) time.Time) []time.Time {
 	var out []time.Time
 	for _, r := range replies {
-		if r.answers && r.sampled && r.sample.presence == present && (h.blind || r.stores(h.token)) {
+		if r.answers && r.has(h) {
 			out = append(out, of(r))
 		}
 	}
@@ -347,7 +357,7 @@ func collect(replies []reply, h holder, of func(reply) time.Time) []time.Time {
 // had a quorum yet, zero when there is none. A copy that may have been there
 // all the time counts as one that was.
 func notBefore(replies []reply, h holder, quorum int) time.Time {
-	times := collect(replies, h, func(r reply) time.Time { return r.sample.absentAt })
+	times := collect(replies, h, func(r reply) time.Time { return r.sample.absentAt() })
 	if quorum < 1 || len(times) < quorum {
 		return time.Time{}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"dlock/inspect/dialect"
 	"dlock/lockcore"
 )
 
@@ -24,17 +25,17 @@ type stage struct {
 // says is what one node says in one step; nil is a node that is silent.
 type says func(now time.Time) sample
 
-func free(now time.Time) sample { return sample{sent: now, received: now} }
+func free(now time.Time) sample { return sample{asked: when(now)} }
 
 func has(value string, life time.Duration) says {
 	return func(now time.Time) sample {
-		return sample{presence: present, content: token, kind: "string", token: value, life: life, sent: now, received: now}
+		return sample{presence: present, got: text(value), life: life, asked: when(now)}
 	}
 }
 
 func hasForever(value string) says {
 	return func(now time.Time) sample {
-		return sample{presence: present, content: token, kind: "string", token: value, never: true, sent: now, received: now}
+		return sample{presence: present, got: text(value), never: true, asked: when(now)}
 	}
 }
 
@@ -72,7 +73,7 @@ func (s *stage) after(d time.Duration, answers ...says) (Lock, []EventKind) {
 	}
 	before, _ := s.track.events()
 	s.track.begin(s.now, time.Second)
-	l, _ := s.track.step(ID{Key: "lock:x"}, replies, s.now, time.Second)
+	l, _, _ := s.track.step(ID{Key: "lock:x"}, replies, s.now, time.Second)
 	s.track.end(s.now)
 	events, _ := s.track.events()
 	var kinds []EventKind
@@ -314,7 +315,7 @@ func TestHistory(t *testing.T) {
 		idle := func(d time.Duration) says {
 			return func(now time.Time) sample {
 				x := has("aaaa", ten)(now)
-				x.never, x.idleAsked, x.touchedAt = true, true, now.Add(-d)
+				x.never, x.idleAsked, x.touched = true, true, when(now.Add(-d))
 				return x
 			}
 		}
@@ -332,7 +333,7 @@ func TestHistory(t *testing.T) {
 		s.nodes[0].ClockOffset = Known(time.Duration(0))
 		l, _ := s.step(func(now time.Time) sample {
 			x := has("aaaa", ten)(now)
-			x.granted = Known(now.Add(time.Hour).UnixMilli())
+			x.told = pack(dialect.Extra{Granted: now.Add(time.Hour)})
 			return x
 		})
 		if !l.HeldSince.IsZero() {
@@ -344,7 +345,7 @@ func TestHistory(t *testing.T) {
 		s.nodes[0].ClockOffset = Known(time.Hour)
 		l, _ := s.step(func(now time.Time) sample {
 			x := has("aaaa", ten)(now)
-			x.granted = Known(now.Add(time.Hour - 5*time.Second).UnixMilli())
+			x.told = pack(dialect.Extra{Granted: now.Add(time.Hour - 5*time.Second)})
 			return x
 		})
 		if d := s.now.Sub(l.HeldSince) - 5*time.Second; l.HeldIsMinimum || d.Abs() > time.Millisecond {
@@ -420,13 +421,13 @@ func TestLockInvariants(t *testing.T) {
 	second := time.Second
 	choices := []says{nil, free, has("aaaa", second), has("bbbb", 2*second), hasForever("aaaa"),
 		func(now time.Time) sample {
-			return sample{presence: present, content: foreign, kind: "hash", life: second, sent: now, received: now}
+			return sample{presence: present, got: odd("hash", ""), life: second, asked: when(now)}
 		},
 		func(now time.Time) sample {
-			return sample{presence: present, content: unread, err: "NOPERM", life: second, sent: now, received: now}
+			return sample{presence: present, got: hidden("NOPERM"), life: second, asked: when(now)}
 		},
 		func(now time.Time) sample {
-			return sample{presence: forbidden, err: "NOPERM", sent: now, received: now}
+			return sample{presence: forbidden, got: hidden("NOPERM"), asked: when(now)}
 		},
 	}
 	for _, n := range []int{1, 2, 3} {
@@ -499,7 +500,7 @@ func TestLockInvariants(t *testing.T) {
 func TestFindingTexts(t *testing.T) {
 	minute := time.Minute
 	hash := func(now time.Time) sample {
-		return sample{presence: present, content: foreign, kind: "hash", life: minute, sent: now, received: now}
+		return sample{presence: present, got: odd("hash", ""), life: minute, asked: when(now)}
 	}
 	a, b := has("aaaa", minute), has("bbbb", minute)
 	for _, tt := range []struct {
@@ -543,7 +544,7 @@ func TestFindingTexts(t *testing.T) {
 func TestFindingsOfWrongTypes(t *testing.T) {
 	never := func(kind, err string) says {
 		return func(now time.Time) sample {
-			return sample{presence: present, content: foreign, kind: kind, err: err, never: true, sent: now, received: now}
+			return sample{presence: present, got: odd(kind, err), never: true, asked: when(now)}
 		}
 	}
 	hash, long := never("hash", ""), never("string", errLongValue)

@@ -51,21 +51,24 @@ func (i *Inspector) Watch(ctx context.Context, emit func(Snapshot)) error {
 func (s *session) round(ctx context.Context, interval time.Duration) {
 	now := s.inspector.now()
 	s.correctAll()
+	s.followServers(ctx)
 	s.mu.Lock()
 	keys := make([]string, 0, len(s.known))
 	for key := range s.known {
 		keys = append(keys, key)
 	}
 	s.mu.Unlock()
-	for _, m := range s.members {
+	shares := s.shares(keys)
+	for n, m := range s.members {
 		if m.busy || m.failures > 0 && now.Before(m.status.NextTry) {
 			continue
 		}
-		limit := slice{wall: interval / 4, server: time.Duration(float64(interval) * scanShare)}
+		share := s.inspector.config.ScanBudget
 		if m.scanned.passes == 0 {
-			limit.server = time.Duration(float64(interval) * firstScanShare)
+			share = min(1, share*firstHaste)
 		}
-		j := job{scan: &m.scan, limit: limit, keys: keys, before: m.samples, learn: true}
+		limit := slice{wall: interval / 4, server: time.Duration(float64(interval) * share)}
+		j := job{scan: &m.scan, limit: limit, keys: shares[n], before: m.samples, learn: true}
 		if m.fresh {
 			m.fresh = false
 			j.fresh = s.freshKeys()
@@ -123,6 +126,7 @@ func (s *session) pause(ctx context.Context, start time.Time) error {
 func (s *session) tryEverything() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.inspector.deployment.hurry()
 	for _, m := range s.members {
 		m.fresh = true
 		if m.busy {
@@ -160,9 +164,17 @@ func (i *Inspector) renewalPeriod(key, value string) time.Duration {
 	if !ok || tr.subject != (holder{held: true, token: value}) || tr.renewals == 0 {
 		return 0
 	}
-	if tr.renewals == 1 {
-		// One renewal tells no period; it is not longer than the life.
-		return tr.fullLife
+	if p := tr.period(); p > 0 {
+		return p
+	}
+	// One renewal tells no period; it is not longer than the life.
+	return tr.fullLife
+}
+
+// period is the time between two renewals on average, 0 while it is not known.
+func (tr *track) period() time.Duration {
+	if tr.renewals < 2 {
+		return 0
 	}
 	return tr.lastRenewal.Sub(tr.firstRenew) / time.Duration(tr.renewals-1)
 }

@@ -35,7 +35,7 @@ func (l *Locker) Attach(ctx context.Context, resource string, token Token, fence
 		if errors.Is(err, ErrLost) {
 			_ = k.Release(ctx) // it says once more that the lock is lost
 		}
-		k.cancel(err)
+		k.ending.end(err)
 		return nil, err
 	}
 	k.start()
@@ -58,14 +58,12 @@ func (l *Locker) ReleaseToken(ctx context.Context, resource string, token Token,
 	return k.Release(ctx)
 }
 
-// largestFence is the largest number that the scripts count up to.
-const largestFence = 1<<53 - 1
-
 // unproven makes a handle of a token of which it is not known whether it holds
 // the lock. Its lease is the longest it could be; nobody may rely on it before
 // a round of extend has made one that is confirmed.
 func (l *Locker) unproven(ctx context.Context, resource string, token Token, fence int64, opts []Option) (*Lock, error) {
-	cfg := l.cfg.with(opts)
+	changed := l.cfg.with(opts)
+	cfg := &changed
 	if err := l.check(cfg, resource); err != nil {
 		return nil, err
 	}

@@ -57,6 +57,8 @@ const (
 	faultScripts = "script flush"
 	faultRefuse  = "refusal"
 	faultStep    = "clock step"
+	faultDoze    = "client stopped"
+	faultSuspend = "client suspended"
 )
 
 func newPlan(seed uint64) plan {
@@ -95,6 +97,10 @@ func newPlan(seed uint64) plan {
 		return rng.Float64() * most
 	}
 	p.odds = odds{spike: some(0.1), spikes: 2 * p.nodeTimeout, cutBefore: some(0.03), cutAfter: some(0.03), mute: some(0.03), losePush: some(0.5), latePush: some(0.5)}
+	p.odds.stall, p.odds.stalls = some(0.03), 2*p.ttl
+	for _, kind := range []string{faultDoze, faultSuspend} {
+		p.weights[kind] = rng.IntN(3)
+	}
 	return p
 }
 
@@ -265,7 +271,7 @@ func (b *bubble) settle(clients []*client) {
 			b.book.wrong("when all was well again, %q was not to be had: %v", last.resource(r), err)
 			continue
 		}
-		h := b.book.granted(last.name, called, k, last.skew, b.tolerance)
+		h := b.book.granted(last, called, k)
 		h.releasing()
 		if err := k.Release(context.Background()); err != nil {
 			b.book.wrong("when all was well again, the release said: %v", err)
@@ -273,8 +279,9 @@ func (b *bubble) settle(clients []*client) {
 	}
 	last.close()
 	// The last resort for what a lost release left behind, and the time for
-	// which a node refuses a token whose acquire may be on its way.
-	time.Sleep(max(2*b.plan.ttl, 30*time.Second) + time.Second)
+	// which a node refuses a token whose acquire may be on its way, from when a
+	// release that was itself held up on its way arrived.
+	time.Sleep(max(2*b.plan.ttl, 30*time.Second) + b.plan.odds.stalls + time.Second)
 	for i, n := range b.nodes {
 		if left := n.leftovers(); len(left) > 0 {
 			b.book.wrong("left on node %d for ever: %q", i, left)
@@ -303,6 +310,10 @@ func (b *bubble) nemesis(clients []*client) {
 	busy := make([]chan struct{}, len(b.nodes)) // one fault on a node at a time
 	for i := range busy {
 		busy[i] = make(chan struct{}, 1)
+	}
+	dozing := make([]chan struct{}, len(clients))
+	for i := range dozing {
+		dozing[i] = make(chan struct{}, 1)
 	}
 	stepped := make([]time.Time, len(b.nodes))
 	for {
@@ -336,6 +347,17 @@ func (b *bubble) nemesis(clients []*client) {
 				l.frozen.close()
 				b.pause(for_)
 				l.frozen.open()
+			})
+		case faultDoze, faultSuspend:
+			deaf := rng.IntN(2) == 0
+			select {
+			case dozing[c.id] <- struct{}{}:
+			default:
+				continue
+			}
+			repairs.Go(func() {
+				c.doze(for_, kind == faultSuspend, deaf)
+				<-dozing[c.id]
 			})
 		case faultRefuse:
 			text := []string{"OOM command not allowed when used memory > 'maxmemory'", "BUSY Redis is busy running a script", "LOADING Redis is loading the dataset in memory"}[rng.IntN(3)]
@@ -418,4 +440,7 @@ func TestRandomSchedules(t *testing.T) {
 		}
 	})
 	t.Log(&total)
+	if told := toldOf(lockcore.LossSuspended); total.schedules >= 100 && total.faults[told] == 0 {
+		t.Errorf("nobody was %s; the schedules have shown nothing of it", told)
+	}
 }

@@ -21,7 +21,7 @@ var errNodeTimeout = context.DeadlineExceeded
 // token never count for another.
 type candidate struct {
 	locker   *Locker
-	cfg      config
+	cfg      *config
 	resource string
 	token    Token
 	entry    *entry
@@ -85,19 +85,21 @@ func (m *mailbox) post(e event) {
 	}
 }
 
-func (m *mailbox) take() []event {
+// take empties the mailbox. What it returned the last time may be handed back
+// as a buffer.
+func (m *mailbox) take(buffer []event) []event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	news := m.news
-	m.news = nil
+	m.news = buffer[:0]
 	return news
 }
 
-func (l *Locker) newCandidate(cfg config, resource string, token Token, least int64, chains []chain) *candidate {
+func (l *Locker) newCandidate(cfg *config, resource string, token Token, least int64, chains []chain) *candidate {
 	return &candidate{
 		locker: l, cfg: cfg, resource: resource, token: token, least: least, chains: chains,
 		entry:   newEntry(cfg, l.quarantine, Key(cfg.prefix, resource), token, l.ear.channel),
-		box:     mailbox{signal: make(chan struct{}, 1)},
+		box:     mailbox{signal: make(chan struct{}, 1), news: make([]event, 0, len(l.voters))},
 		ballots: make([]ballot, len(l.voters)),
 		window:  max(shortestWindow, cfg.ttl),
 	}
@@ -113,6 +115,7 @@ func (c *candidate) ask(ctx context.Context) {
 	// The seed is taken anew each time: one from when the wait began may be
 	// older than what a node in quarantine has forgotten.
 	least := max(c.least, c.cfg.seed())
+	var queueing, passing []any // what is asked of nodes that will queue us, and of others
 	for i, v := range c.locker.voters {
 		b := &c.ballots[i]
 		b.answered = false
@@ -123,14 +126,21 @@ func (c *candidate) ask(ctx context.Context) {
 		if b.asked.IsZero() {
 			b.asked = now
 		}
-		window := time.Duration(0)
+		var request []any
 		if c.cfg.wait > 0 && c.locker.ear.ready[i].Load() {
-			window = c.window
-			b.queued = true
+			if queueing == nil {
+				queueing = c.entry.request(least, c.window)
+			}
+			request, b.queued = queueing, true
+		} else {
+			if passing == nil {
+				passing = c.entry.request(least, 0)
+			}
+			request = passing
 		}
 		c.chains[i].then(func(done func()) {
 			sent := c.cfg.now()
-			v.acquire(c.entry, least, window, limit, func(got vote) {
+			v.acquire(request, limit, func(got vote) {
 				e := event{node: i, sent: sent, vote: got}
 				c.box.post(e)
 				if c.decided.Load() {
@@ -153,11 +163,9 @@ func (c *candidate) apply(e event) {
 		return
 	}
 	b.inFlight, b.answered = false, true
+	b.lost = b.lost || e.vote.twice
 	if e.vote.err != nil {
-		switch node.Classify(e.vote.err) {
-		case node.Unreachable, node.TimedOut, node.Canceled:
-			b.lost = b.lost || !e.vote.unsent
-		}
+		b.lost = b.lost || !e.vote.unsent && node.Classify(e.vote.err).Unanswered()
 		if !b.granted { // a grant that was told stands
 			b.vote = e.vote
 		}
@@ -248,35 +256,33 @@ func (c *candidate) agree(ctx context.Context, nodes []int) error {
 	for _, i := range nodes {
 		c.fence = max(c.fence, c.ballots[i].vote.fence)
 	}
-	type outcome struct {
+	fence := c.fence
+	stored := 0
+	for _, i := range nodes {
+		if c.ballots[i].vote.fence == fence {
+			stored++
+		}
+	}
+	if stored >= l.quorum || c.cfg.mutant.noRaise {
+		return nil
+	}
+	type raised struct {
 		node int
 		ok   bool
 		err  error
 	}
-	outcomes := make(chan outcome, len(nodes))
-	fence := c.fence
-	stored, raising := 0, 0
+	raises, raising := make(chan raised, len(nodes)), 0
 	for _, i := range nodes {
-		if c.ballots[i].vote.fence == c.fence {
-			stored++
+		if c.ballots[i].vote.fence == fence {
+			continue
 		}
-	}
-	if c.cfg.mutant.noRaise {
-		return nil
-	}
-	if stored < l.quorum {
-		for _, i := range nodes {
-			if c.ballots[i].vote.fence == c.fence {
-				continue
-			}
-			raising++
-			c.chains[i].then(func(done func()) {
-				l.voters[i].raise(c.entry, fence, func(ok bool, err error) {
-					outcomes <- outcome{i, ok, err}
-					done()
-				})
+		raising++
+		c.chains[i].then(func(done func()) {
+			l.voters[i].raise(c.entry, fence, func(ok bool, err error) {
+				raises <- raised{i, ok, err}
+				done()
 			})
-		}
+		})
 	}
 	timer := time.NewTimer(c.cfg.nodeTimeout)
 	defer timer.Stop()
@@ -286,7 +292,7 @@ func (c *candidate) agree(ctx context.Context, nodes []int) error {
 			return &NoQuorumError{Resource: c.resource, Need: l.quorum, Reached: stored, Of: len(l.voters), Nodes: failed}
 		}
 		select {
-		case o := <-outcomes:
+		case o := <-raises:
 			raising--
 			if o.ok {
 				stored++
@@ -322,7 +328,7 @@ func (c *candidate) abandon() {
 			continue // the node has said that it stores nothing of ours
 		}
 		c.chains[i].then(func(done func()) {
-			c.locker.giveBack(i, c.entry, 0, c.late(i), func(answer) { done() })
+			c.locker.giveBack(i, c.entry, 0, c.late(i), 0, func(answer) { done() })
 		})
 	}
 }
@@ -331,32 +337,45 @@ func (c *candidate) abandon() {
 // 0 if each was answered. The run must have ended and the node's chain must
 // have come to the caller's turn.
 func (c *candidate) late(i int) time.Duration {
-	if b := &c.ballots[i]; b.lost || b.inFlight && c.unanswered(i) {
-		return c.tombstone()
-	}
-	return 0
-}
-
-// unanswered reports whether the request to node i that was in flight ended
-// without an answer. It is asked once that request is over.
-func (c *candidate) unanswered(i int) bool {
-	c.box.mu.Lock()
-	defer c.box.mu.Unlock()
-	for _, e := range c.box.news {
-		if e.node == i && !e.pushed {
-			return e.vote.err != nil && !e.vote.unsent
+	b := &c.ballots[i]
+	if !b.lost {
+		if !b.inFlight {
+			return 0
+		}
+		if v := c.lastVote(i); v != nil && (v.err == nil || v.unsent) {
+			return 0
 		}
 	}
-	return true
+	return c.tombstone()
 }
 
 // raiseOn is the fencing token that a release leaves behind on node i, 0 where
-// the node has it already.
+// the node has it already. It is asked when late is.
 func (c *candidate) raiseOn(i int) int64 {
-	if b := &c.ballots[i]; b.granted && b.vote.fence >= c.fence {
+	b := &c.ballots[i]
+	if b.granted && b.vote.fence >= c.fence {
 		return 0
 	}
+	if b.inFlight {
+		// A node that the quorum did not need has granted meanwhile.
+		if v := c.lastVote(i); v != nil && v.err == nil && v.verdict == granted && v.fence >= c.fence {
+			return 0
+		}
+	}
 	return c.fence
+}
+
+// lastVote is the answer to the request to node i that was in flight when the
+// run ended; nil if there was none.
+func (c *candidate) lastVote(i int) *vote {
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	for j := range c.box.news {
+		if e := &c.box.news[j]; e.node == i && !e.pushed {
+			return &e.vote
+		}
+	}
+	return nil
 }
 
 // tombstone is how long a node refuses a token that was released before its

@@ -53,7 +53,7 @@ type grantRecord struct {
 type holding struct {
 	book   *book
 	lock   *lockcore.Lock
-	skew   time.Duration // the client's clock minus the book's
+	client *client
 	record *grantRecord
 
 	mu       sync.Mutex
@@ -61,30 +61,38 @@ type holding struct {
 }
 
 // granted enters a grant, and watches that its holder is told of its end in
-// time: not later than tolerance after the validity that was promised.
-func (b *book) granted(client string, called time.Time, k *lockcore.Lock, skew, tolerance time.Duration) *holding {
-	h := &holding{book: b, lock: k, skew: skew, record: &grantRecord{
-		resource: k.Resource(), client: client, fence: k.Fence(),
+// time: not later than the world's tolerance after the validity that was
+// promised, and for the right reason.
+func (b *book) granted(c *client, called time.Time, k *lockcore.Lock) *holding {
+	h := &holding{book: b, lock: k, client: c, record: &grantRecord{
+		resource: k.Resource(), client: c.name, fence: k.Fence(),
 		called: called, granted: time.Now(), settled: make(chan struct{}),
 	}}
 	b.mu.Lock()
 	b.grants = append(b.grants, h.record)
 	b.mu.Unlock()
-	go h.watch(tolerance)
+	go h.watch()
 	return h
 }
 
-func (h *holding) validUntil() time.Time { return h.lock.ValidUntil().Add(-h.skew) }
+// validUntil and validSince are by the book's clock.
+func (h *holding) validUntil() time.Time { return h.lock.ValidUntil().Round(0).Add(-h.client.skew) }
+func (h *holding) validSince() time.Time { return h.lock.ValidSince().Round(0).Add(-h.client.skew) }
 
-func (h *holding) watch(tolerance time.Duration) {
+func (h *holding) watch() {
 	defer close(h.record.settled)
+	tolerance := h.client.w.tolerance
 	for told := false; !told; {
-		timer := time.NewTimer(time.Until(h.validUntil()) + tolerance)
+		h.client.asleep.pass(h.lock.Done())
+		timer := time.NewTimer(time.Until(h.client.noticed(h.validUntil())) + tolerance)
 		select {
 		case <-h.lock.Done():
 			told = true
 		case <-timer.C:
-			if over := time.Since(h.validUntil()); over >= tolerance && h.lock.Err() == nil {
+			if h.client.asleep.isShut() {
+				break
+			}
+			if over := time.Since(h.client.noticed(h.validUntil())); over >= tolerance && h.lock.Err() == nil {
 				h.book.wrong("%s: %q fence %d: not told of the loss %v after its validity", h.record.client, h.record.resource, h.record.fence, over)
 				<-h.lock.Done()
 				told = true
@@ -97,6 +105,13 @@ func (h *holding) watch(tolerance time.Duration) {
 	if err := h.lock.Err(); !errors.Is(err, lockcore.ErrReleased) && !(errors.As(err, &lost) && lost.Reason != "" && lost.Resource == h.record.resource) {
 		h.book.wrong("%s: the cause of the end is %v", h.record.client, err)
 	}
+	if lost != nil && (lost.Reason == lockcore.LossExpired || lost.Reason == lockcore.LossSuspended) {
+		missed := h.client.missed(h.validSince())
+		if suspended := missed > time.Second; suspended != (lost.Reason == lockcore.LossSuspended) {
+			h.book.wrong("%s: told that %s, with %v of suspend in the lease", h.record.client, lost.Reason, missed)
+		}
+		h.client.w.net.count(toldOf(lost.Reason))
+	}
 	if !errors.Is(h.lock.Context().Err(), context.Canceled) || h.lock.Valid() {
 		h.book.wrong("%s: Done is closed and the lock still counts as held", h.record.client)
 	}
@@ -105,6 +120,9 @@ func (h *holding) watch(tolerance time.Duration) {
 	h.mu.Unlock()
 	h.record.end = earliest(done, h.validUntil(), released)
 }
+
+// toldOf is how a loss is counted, beside the faults.
+func toldOf(reason lockcore.LossReason) string { return "told that " + string(reason) }
 
 // releasing is to be called right before Release.
 func (h *holding) releasing() {
@@ -238,9 +256,23 @@ func judge(resource string, grants []*grantRecord, s strictness) []string {
 	var bad []string
 	slices.SortStableFunc(grants, func(a, b *grantRecord) int { return a.granted.Compare(b.granted) })
 	if s == inModel {
+		// Who slept until the lease was over, before Acquire could even
+		// return, never held the lock, and was granted it some time before.
+		var held []*grantRecord
+		for _, g := range grants {
+			if g.granted.Before(g.end) {
+				held = append(held, g)
+				continue
+			}
+			for _, other := range grants {
+				if other.granted.Before(g.called) && g.fence <= other.fence || g.granted.Before(other.called) && g.fence >= other.fence {
+					bad = append(bad, fmt.Sprintf("%q: fence %d (%s), which came too late, and %d (%s) are in the wrong order", resource, g.fence, g.client, other.fence, other.client))
+				}
+			}
+		}
 		// Of all earlier grants, the one that ends last.
 		var last *grantRecord
-		for _, g := range grants {
+		for _, g := range held {
 			if last != nil && g.granted.Before(last.end) {
 				bad = append(bad, fmt.Sprintf("%q: %s (fence %d) was granted %v before the end of %s (fence %d)",
 					resource, g.client, g.fence, last.end.Sub(g.granted), last.client, last.fence))
@@ -249,8 +281,8 @@ func judge(resource string, grants []*grantRecord, s strictness) []string {
 				last = g
 			}
 		}
-		for i := 1; i < len(grants); i++ {
-			if a, b := grants[i-1], grants[i]; b.fence <= a.fence {
+		for i := 1; i < len(held); i++ {
+			if a, b := held[i-1], held[i]; b.fence <= a.fence {
 				bad = append(bad, fmt.Sprintf("%q: fence %d (%s) came after %d (%s)", resource, b.fence, b.client, a.fence, a.client))
 			}
 		}
@@ -297,6 +329,9 @@ func TestCheckersCatch(t *testing.T) {
 		"a long one around a short":  {[]*grantRecord{grant(1, 0, 1, 90), grant(2, 2, 3, 4), grant(3, 5, 6, 7)}, 2, 0},
 		"the fence goes back":        {[]*grantRecord{grant(5, 0, 1, 10), grant(4, 11, 12, 20)}, 1, 1},
 		"the fence stays":            {[]*grantRecord{grant(5, 0, 1, 10), grant(5, 11, 12, 20)}, 1, 2},
+		"too late to be held":        {[]*grantRecord{grant(5, 0, 30, 20), grant(6, 2, 10, 90)}, 0, 0},
+		"too late, fence goes back":  {[]*grantRecord{grant(6, 2, 10, 90), grant(5, 11, 30, 20)}, 1, 1},
+		"too late, fence ran ahead":  {[]*grantRecord{grant(6, 0, 20, 10), grant(5, 21, 22, 90)}, 1, 1},
 		"overtaken while both asked": {[]*grantRecord{grant(5, 0, 1, 10), grant(4, 0, 12, 20)}, 1, 0},
 	} {
 		for _, s := range []struct {

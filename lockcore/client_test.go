@@ -35,6 +35,7 @@ func (w *world) pause(d time.Duration) bool {
 
 // client is one process that uses locks.
 type client struct {
+	sleeper
 	w      *world
 	id     int
 	name   string
@@ -78,7 +79,7 @@ func (c *client) start() {
 	}
 	opts := []lockcore.Option{
 		lockcore.WithTTL(c.w.plan.ttl), lockcore.WithNodeTimeout(c.w.plan.nodeTimeout), lockcore.WithOwner(c.name),
-		lockcore.WithNow(func() time.Time { return time.Now().Add(c.skew) }),
+		lockcore.WithNow(func() time.Time { return c.now().Add(c.skew) }),
 	}
 	if c.w.plan.durable {
 		opts = append(opts, lockcore.WithDurable())
@@ -133,7 +134,7 @@ func (c *client) work() {
 			c.sleep(ttl / 4)
 			continue
 		}
-		h := c.w.book.granted(c.name, called, k, c.skew, c.w.tolerance)
+		h := c.w.book.granted(c, called, k)
 		c.hold(h, round, watchdog)
 		scale := 1
 		if c.w.plan.brisk {

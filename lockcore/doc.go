@@ -51,12 +51,25 @@
 // excludes this package's locks and is excluded by them; it does not see the
 // queue.
 //
+// # Errors
+//
+// Acquire and TryAcquire return a [NotAcquiredError], a [NoQuorumError], or an error
+// that is [ErrExpiredDuringAcquire] or [ErrClosed]; what their context ended with
+// is joined to it, or stands alone if nothing else is known. Lost locks have a
+// [LostError], releases that reached too few nodes a [NotReleasedError]. All are
+// found by errors.Is with the variables below and by errors.As with a pointer to
+// the type; any other error says what is wrong with an argument. Texts may hold
+// bytes from Redis, but none of a node's credentials.
+//
 // # What is stored
 //
 // The lock on "orders:42" is the string key lock:orders:42. Its value is a
 // [Token]:
 //
 //	6f1c1e1e-0d3c-4c1a-9a57-2f6a2f0c9b11/1796118050123456/web-3:4711
+//
+// A resource may have any name, but none that would be one of the keys below:
+// node, or one that starts with fence:, queue:, wait: or wake:.
 //
 // Beside it stand lock:fence:{…}, lock:queue:{…} and lock:wait:{…} (see
 // [Companion]), and lock:node once per node. What belongs to a resource that

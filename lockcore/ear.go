@@ -170,5 +170,5 @@ func (l *Locker) heard(i int, payload string) {
 		return
 	}
 	// An abandoned attempt was served after all.
-	l.voters[i].release(newEntry(l.cfg, l.quarantine, fields[3], token, ""), 0, 0, func(answer) {})
+	l.voters[i].release(newEntry(&l.cfg, l.quarantine, fields[3], token, ""), 0, 0, 0, func(answer) {})
 }

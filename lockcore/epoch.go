@@ -6,43 +6,37 @@ import (
 	"time"
 )
 
-// ending is how one candidate's run ended.
-type ending int
+// outcome is how one candidate's run ended.
+type outcome int
 
 const (
-	held   ending = iota
-	failed        // there is no point in going on, or no time
-	yield         // give back, and go on with the same ticket
-	rejoin        // give back, and go on with a new ticket
+	held   outcome = iota
+	failed         // there is no point in going on, or no time
+	yield          // give back, and go on with the same ticket
+	rejoin         // give back, and go on with a new ticket
 )
 
 // run asks the nodes until a quorum has granted, by answer or by hand-over,
 // until this epoch has to be given up, or until the wait is over. last is why
 // earlier epochs did not succeed.
-func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease, ending, error) {
+func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease, outcome, error) {
 	l := c.locker
 	c.listen()
 	c.ask(ctx)
-	round := time.NewTimer(c.cfg.nodeTimeout)
-	defer round.Stop()
-	poll := time.NewTimer(time.Hour)
-	poll.Stop()
-	defer poll.Stop()
-	var over <-chan time.Time
-	if c.cfg.wait > 0 {
-		wait := time.NewTimer(until.Sub(c.cfg.now()))
-		defer wait.Stop()
-		over = wait.C
-	}
+	waits := waits{until: until}
+	defer waits.stop()
+	waits.set(c.cfg.nodeTimeout)
+	var news []event
 	open := true // an answer of this round may still come
 	try, unreached := 0, 0
 	births := 0
 	for {
 		timedOut := false
-		select {
-		case <-c.box.signal:
+		switch waits.next(ctx, c) {
+		case newsCame:
 			pushed := false
-			for _, e := range c.box.take() {
+			news = c.box.take(news)
+			for _, e := range news {
 				c.apply(e)
 				pushed = pushed || e.pushed
 			}
@@ -59,20 +53,19 @@ func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease
 				}
 			}
 			if pushed && !open {
-				poll.Reset(verifyPeriod)
+				waits.set(verifyPeriod)
 			}
 			if !open || !c.complete() {
 				continue
 			}
-		case <-round.C:
-			if !open {
-				continue
+		case stepOver:
+			if open {
+				if c.cfg.mutant.silenceIsConsent && c.consent() {
+					continue
+				}
+				timedOut = true
+				break
 			}
-			if c.cfg.mutant.silenceIsConsent && c.consent() {
-				continue
-			}
-			timedOut = true
-		case <-poll.C:
 			// Answers that came late are answers: what counts is whether a
 			// quorum has not been heard of at all since it was last asked.
 			if c.reached() < l.quorum {
@@ -83,20 +76,20 @@ func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease
 				unreached = 0
 			}
 			open = true
-			round.Reset(c.cfg.nodeTimeout)
+			waits.set(c.cfg.nodeTimeout)
 			c.ask(ctx)
 			continue
-		case <-over:
+		case waitOver:
 			if last == nil || !open {
 				last = c.refusal(c.look(c.cfg.now(), true))
 			}
 			return lease{}, failed, last
-		case <-ctx.Done():
+		case contextEnded:
 			if s := c.look(c.cfg.now(), false); s.refused > 0 && (last == nil || !open) {
 				last = c.refusal(s)
 			}
 			return lease{}, failed, joined(last, context.Cause(ctx))
-		case <-l.closing:
+		case lockerClosed:
 			return lease{}, failed, joined(last, ErrClosed)
 		}
 
@@ -125,7 +118,7 @@ func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease
 				}
 				wait.Stop()
 				open = true
-				round.Reset(c.cfg.nodeTimeout)
+				waits.set(c.cfg.nodeTimeout)
 				c.ask(ctx)
 				continue
 			}
@@ -144,8 +137,75 @@ func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease
 		if s.granted > 0 && s.older {
 			return lease{}, yield, last
 		}
-		poll.Reset(c.nextPoll(s, try))
+		waits.set(c.nextPoll(s, try))
 		try++
+	}
+}
+
+// happening is what ends a wait of a run.
+type happening int
+
+const (
+	newsCame happening = iota
+	stepOver           // the time for answers, or the pause before asking again
+	waitOver
+	contextEnded
+	lockerClosed
+)
+
+// waits is what a run waits for besides news. Its timers are made when they are
+// first needed: answers that are there at once need none.
+type waits struct {
+	until time.Time     // when the wait is over
+	first time.Duration // of step, while there is none yet
+	step  *time.Timer
+	over  *time.Timer
+}
+
+// set has stepOver happen once, d from now.
+func (w *waits) set(d time.Duration) {
+	if w.step == nil {
+		w.first = d
+		return
+	}
+	w.step.Reset(d)
+}
+
+func (w *waits) next(ctx context.Context, c *candidate) happening {
+	select {
+	case <-c.box.signal:
+		return newsCame
+	default:
+	}
+	if w.step == nil {
+		w.step = time.NewTimer(w.first)
+	}
+	var over <-chan time.Time
+	if c.cfg.wait > 0 {
+		if w.over == nil {
+			w.over = time.NewTimer(w.until.Sub(c.cfg.now()))
+		}
+		over = w.over.C
+	}
+	select {
+	case <-c.box.signal:
+		return newsCame
+	case <-w.step.C:
+		return stepOver
+	case <-over:
+		return waitOver
+	case <-ctx.Done():
+		return contextEnded
+	case <-c.locker.closing:
+		return lockerClosed
+	}
+}
+
+func (w *waits) stop() {
+	for _, t := range []*time.Timer{w.step, w.over} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 }
 

@@ -42,7 +42,8 @@ type NotAcquiredError struct {
 	// Remaining is how long the holder's lease still ran when it was last
 	// seen; negative when it has no expiry.
 	Remaining time.Duration
-	// Votes says how many nodes were ours when the last attempt failed.
+	// Votes is how many nodes were ours when the last attempt failed, Need
+	// the quorum, Of all nodes.
 	Votes, Need, Of int
 }
 
@@ -75,7 +76,9 @@ func (e *expiredError) Error() string {
 func (e *expiredError) Unwrap() error { return ErrExpiredDuringAcquire }
 
 // QuarantineError is why a node that answers does not vote: it has lost its
-// data or may have, so that it could have granted locks it does not know of.
+// data or may have, so that it could have granted locks it does not know of. It
+// stays out for the longest TTL that any client has asked it for, or is known
+// to the client that finds it so.
 type QuarantineError struct {
 	// Left is how long it stays out; 0 if that has only just been found.
 	Left time.Duration
@@ -87,8 +90,8 @@ func (e *QuarantineError) Error() string {
 
 // NodeError is one node's part in a failure.
 type NodeError struct {
-	Node string
-	Err  error
+	Node string // its name
+	Err  error  // a *QuarantineError, or what package node's Classify tells apart
 }
 
 func (e NodeError) Error() string {
@@ -132,8 +135,9 @@ const (
 	LossGone LossReason = "it is gone from too many nodes"
 	// LossTaken: somebody else holds it.
 	LossTaken LossReason = "somebody else holds it"
-	// LossSuspended: wall clock and monotonic clock have drifted apart by
-	// more than its validity: the machine was suspended, or its clock was set.
+	// LossSuspended: its validity ended while the machine was suspended for
+	// more than a second, or its clock was set forward by that much: the wall
+	// clock saw that time pass and the monotonic clock did not.
 	LossSuspended LossReason = "the machine was suspended or its clock was set"
 	// LossClosed: its Locker was closed.
 	LossClosed LossReason = "its locker was closed"
@@ -147,7 +151,8 @@ type LostError struct {
 	Reason   LossReason
 	// Holder is the value found in its place, for LossTaken. Raw bytes.
 	Holder string
-	At     time.Time
+	// At is when that was noticed, by our clock.
+	At time.Time
 	// Nodes are the reasons why renewals failed, if they did.
 	Nodes []NodeError
 }
@@ -166,13 +171,15 @@ func (e *LostError) Error() string {
 // Unwrap makes errors.Is work for ErrLost and for each node's error.
 func (e *LostError) Unwrap() []error { return wrapNodes(ErrLost, e.Nodes) }
 
-// NotReleasedError tells that a release reached too few nodes.
+// NotReleasedError tells that a release reached too few nodes. The lock counts
+// as ended all the same, and those nodes are tried again in the background.
 type NotReleasedError struct {
 	Resource string
 	// Within is how long the nodes that were not reached may still keep
 	// the lock from others.
 	Within time.Duration
-	Nodes  []NodeError
+	// Nodes has the reason of each of them.
+	Nodes []NodeError
 }
 
 func (e *NotReleasedError) Error() string {

@@ -1,6 +1,8 @@
 package lockcore
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -13,8 +15,29 @@ func (k *Lock) ValidUntil() time.Time {
 	return k.lease.base.Add(k.lease.length)
 }
 
+// ValidSince is the moment that the validity promised at present counts from.
+func (k *Lock) ValidSince() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lease.base
+}
+
+// ClockCheck is how long after a suspend of the machine holders may learn of it.
+const ClockCheck = clockCheck
+
 // Hear has the Locker receive a message as if node had published it.
 func (l *Locker) Hear(node int, payload string) { l.heard(node, payload) }
+
+// PutBackRequest is how the request ends that puts the lock's entry back where
+// it is missing, on the wire.
+func PutBackRequest(k *Lock) []byte {
+	var b bytes.Buffer
+	for _, arg := range []any{k.Token(), k.cfg.ttl.Milliseconds(), k.Fence(), k.cfg.companionLife(), 1} {
+		s := fmt.Sprint(arg)
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(s), s)
+	}
+	return b.Bytes()
+}
 
 // WithNow sets the clock a Locker goes by.
 func WithNow(now func() time.Time) Option { return withNow(now) }

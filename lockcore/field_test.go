@@ -1,11 +1,14 @@
 package lockcore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"dlock/demo/lab"
@@ -31,7 +34,8 @@ import (
 //	one token for a whole process            TestTokensAreNeverReused, TestOneProcessDoesNotReleaseItsOwnSuccessor, TestAnEmptyValueIsAHolder
 //	errors that say the wrong thing          TestHeldLockIsRefusedWithItsHolder, TestWaitEndsWithTheContextAndSaysBoth, TestReleaseSaysWhatCameOfIt,
 //	                                         TestLateNewsDoesNotReleaseTwice
-//	renewal outlives the lock                TestNothingRenewsALockThatWasGivenUp, TestARenewalInFlightDoesNotOutliveItsLock
+//	renewal outlives the lock                TestNothingRenewsALockThatWasGivenUp, TestARenewalInFlightDoesNotOutliveItsLock,
+//	                                         TestAPutBackThatComesAfterTheReleaseBringsNothingBack
 //	renewal stops after an error             TestRenewalGoesOnAfterEachTransientFailure, TestExtendWaitsForAnotherOneNoLongerThanItsContext
 //	the owner is never told                  TestHolderIsToldThoughNoNodeCanBeReached, TestHolderIsToldInTimeThoughAllNodesHang,
 //	                                         TestWithoutWatchdogTheHolderIsToldWhenValidityEnds
@@ -440,6 +444,77 @@ func TestARenewalInFlightDoesNotOutliveItsLock(t *testing.T) {
 	})
 }
 
+// A put-back that was given up may be under way still, and be carried out
+// after the release has been answered on another connection.
+func TestAPutBackThatComesAfterTheReleaseBringsNothingBack(t *testing.T) {
+	played(t, 3, time.Minute, func(t *testing.T, b *bubble) {
+		c := b.actor(0)
+		defer c.close()
+		h := c.take("job", 0, lockcore.WithWatchdog(false))
+		if err := h.lock.Extend(background); err != nil { // the script is known now
+			t.Fatal(err)
+		}
+		b.nodes[0].tick()
+		b.nodes[0].redis.Del("lock:job")
+		arrived := make(chan struct{})
+		putBack := lockcore.PutBackRequest(h.lock)
+		c.links[0].heldUp.close()
+		c.links[0].holdsUp = func(request []byte) bool {
+			if !bytes.Contains(request, putBack) {
+				return false
+			}
+			close(arrived)
+			return true
+		}
+		if err := h.lock.Extend(background); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, "the put-back", arrived)
+		time.Sleep(2 * c.nodes[0].Timeout()) // it is given up
+		h.release()
+		synctest.Wait()
+		c.links[0].heldUp.open()
+		time.Sleep(time.Second)
+		for i := range b.nodes {
+			if v := b.stored(i, "lock:job"); v != "" {
+				t.Errorf("node %d has it again: %s", i, v)
+			}
+		}
+		c.take("job", 0).release()
+	})
+}
+
+// An acquire that is sent again because its connection broke may have been
+// received all the same, and be carried out after the release.
+func TestAnAcquireThatWasSentTwiceBringsNothingBack(t *testing.T) {
+	played(t, 1, time.Minute, func(t *testing.T, b *bubble) {
+		c := b.actor(0)
+		defer c.close()
+		c.take("warm", 0).release() // the script is known now
+		arrived := make(chan struct{})
+		var once sync.Once
+		c.links[0].heldUp.close()
+		c.links[0].holdsUp = func(request []byte) bool {
+			first := false
+			if bytes.Contains(request, []byte("lock:job")) {
+				once.Do(func() { first = true; close(arrived) })
+			}
+			return first
+		}
+		got := make(chan *holding, 1)
+		go func() { got <- c.take("job", 0) }()
+		ended(t, "the first request", arrived)
+		b.net.sites[0].hangUp()
+		(<-got).release()
+		synctest.Wait()
+		c.links[0].heldUp.open()
+		time.Sleep(time.Second)
+		if v := b.stored(0, "lock:job"); v != "" {
+			t.Errorf("the node has it again: %s", v)
+		}
+	})
+}
+
 // Whoever extends by hand waits for a renewal that is under way, but not longer
 // than its context.
 func TestExtendWaitsForAnotherOneNoLongerThanItsContext(t *testing.T) {
@@ -576,8 +651,14 @@ func TestALongWaitDoesNotAgeTheFence(t *testing.T) {
 func TestASpentFenceIsAnErrorAndNotARepetition(t *testing.T) {
 	onEach(t, 1, func(t *testing.T, d *deployment) {
 		l := d.locker(lockcore.WithDurable())
-		for _, spent := range []string{"9007199254740992", "9223372036854775807", "1e300", "nan", "many", ""} {
-			d.do([]int{0}, "HSET", lockcore.CompanionKey("lock:", lockcore.FenceCompanion, "lock:job"), "fence", spent)
+		companion := lockcore.CompanionKey("lock:", lockcore.FenceCompanion, "lock:job")
+		for _, spent := range []string{"9007199254740992 0", "9223372036854775807 0", strings.Repeat("9", 400) + " 0", "1e300 0", "nan 0", "many 0", "-1 0", "41", "", "hash"} {
+			d.do([]int{0}, "DEL", companion)
+			if spent == "hash" { // as builds before the first release kept it
+				d.do([]int{0}, "HSET", companion, "fence", 41, "since", 0)
+			} else {
+				d.do([]int{0}, "SET", companion, spent)
+			}
 			k, err := l.TryAcquire(background, "job")
 			if err == nil {
 				t.Errorf("with the counter at %s it granted %d", spent, k.Fence())
@@ -590,6 +671,30 @@ func TestASpentFenceIsAnErrorAndNotARepetition(t *testing.T) {
 				t.Errorf("with the counter at %s: %v", spent, err)
 			}
 			eventually(t, "nothing to be left", func() bool { return allEqual(d.stored("lock:job"), "") })
+		}
+	})
+}
+
+// One client whose clock is far ahead must not lift the counter for good.
+func TestAClockThatIsFarAheadGrantsNothing(t *testing.T) {
+	onEach(t, 1, func(t *testing.T, d *deployment) {
+		ahead := d.locker(lockcore.WithNow(func() time.Time { return time.Now().Add(2 * time.Hour) }))
+		k, err := ahead.TryAcquire(background, "job")
+		if err == nil {
+			t.Fatalf("granted %d", k.Fence())
+		}
+		if !errors.Is(err, lockcore.ErrNoQuorum) || !strings.Contains(err.Error(), "clock") {
+			t.Errorf("got %v", err)
+		}
+		if keys := d.nodes[0].Client().Keys(background, "lock:*").Val(); len(keys) != 0 {
+			t.Errorf("it left %q", keys)
+		}
+		// A counter that is ahead already is counted on from, by anybody.
+		const lifted = 1 << 52
+		d.setFence(0, "lock:job", lifted)
+		right := d.acquire(d.locker(), "job")
+		if right.Fence() != lifted+1 {
+			t.Errorf("got %d, want %d", right.Fence(), lifted+1)
 		}
 	})
 }

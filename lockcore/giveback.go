@@ -15,13 +15,13 @@ const (
 	mostOwed = 1000
 )
 
-// giveBack releases a token on node i, see voter.release. done is called once,
-// with the first answer. A node that did not answer is asked again in the
+// giveBack releases a token on node i, see voter.release for late and limit.
+// done is called once, with the first answer. A node that did not answer is asked again in the
 // background for as long as the key may live there: nodes that are restarted
 // one after the other would otherwise each keep the token that was being
 // released, and together lock everybody out until a TTL has passed.
-func (l *Locker) giveBack(i int, e *entry, fence int64, late time.Duration, done func(answer)) {
-	l.voters[i].release(e, fence, late, func(a answer) {
+func (l *Locker) giveBack(i int, e *entry, fence int64, late, limit time.Duration, done func(answer)) {
+	l.voters[i].release(e, fence, late, limit, func(a answer) {
 		done(a)
 		if !node.Classify(a.err).Transient() {
 			return
@@ -52,7 +52,7 @@ func (l *Locker) keepGivingBack(i int, e *entry, fence int64, late time.Duration
 		case <-l.closing:
 			return
 		}
-		l.voters[i].release(e, fence, late, func(a answer) { answers <- a })
+		l.voters[i].release(e, fence, late, 0, func(a answer) { answers <- a })
 		if a := <-answers; !node.Classify(a.err).Transient() {
 			return
 		}

@@ -2,6 +2,7 @@ package lockcore_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,12 @@ func (d *deployment) do(nodes []int, args ...any) {
 	}
 }
 
+// setFence makes a fencing token the newest that node i has granted.
+func (d *deployment) setFence(i int, key string, fence int64) {
+	d.t.Helper()
+	d.do([]int{i}, "SET", lockcore.CompanionKey("lock:", lockcore.FenceCompanion, key), fmt.Sprint(fence, " 0"))
+}
+
 func (d *deployment) kill(nodes ...int) {
 	d.t.Helper()
 	for _, i := range nodes {
@@ -147,19 +154,7 @@ func (d *deployment) resume(nodes ...int) {
 }
 
 // eventually polls until ok, and fails the test if that never happens.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("never happened: %s", what)
-		case <-tick.C:
-		}
-	}
-}
+var eventually = labtest.Eventually
 
 // ended waits for a channel that must be closed.
 func ended(t testing.TB, what string, done <-chan struct{}) {

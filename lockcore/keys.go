@@ -2,6 +2,7 @@ package lockcore
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -14,14 +15,30 @@ type Companion string
 // The companions of a lock with key K. Their names share the lock's prefix, so
 // that one ACL pattern covers all, and its cluster slot.
 const (
-	// FenceCompanion is a hash: fence, the newest fencing token the node has
-	// granted or was told of, and since, when the present grant was made, in
-	// milliseconds by the node's clock.
+	// FenceCompanion is a string, see ParseFence.
 	FenceCompanion Companion = "fence"
 	// QueueCompanion and WaitCompanion hold the waiters.
 	QueueCompanion Companion = "queue"
 	WaitCompanion  Companion = "wait"
 )
+
+// ParseFence reads what a fence companion holds: two decimal numbers and a
+// space between them. The first is the newest fencing token that the node has
+// granted or was told of, the second when it granted last, in milliseconds by
+// the node's clock; 0 if it never did. It reports false for everything that
+// the scripts do not write.
+func ParseFence(value string) (fence, sinceMs int64, ok bool) {
+	first, second, found := strings.Cut(value, " ")
+	f, err := strconv.ParseUint(first, 10, 53)
+	if !found || err != nil {
+		return 0, 0, false
+	}
+	since, err := strconv.ParseUint(second, 10, 53)
+	if err != nil {
+		return 0, 0, false
+	}
+	return int64(f), int64(since), true
+}
 
 // nodeName is the resource part of the per-node marker's key, and wakeName
 // that of the channels waiters listen on.

@@ -1,6 +1,7 @@
 package lockcore
 
 import (
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -68,4 +69,19 @@ func TestReservedNamesAreRefused(t *testing.T) {
 			t.Errorf("%q is refused: %v", resource, err)
 		}
 	}
+}
+
+func FuzzParseFence(f *testing.F) {
+	for _, s := range []string{"41 1796118050123", "0 0", "9007199254740991 0", "41", "41 ", "-1 0", "+1 0", "1e3 0", "41 0 0", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		fence, since, ok := ParseFence(s)
+		if fence < 0 || since < 0 || !ok && (fence != 0 || since != 0) {
+			t.Fatalf("%q is read as %d, %d, %v", s, fence, since, ok)
+		}
+		if again, at, ok2 := ParseFence(fmt.Sprint(fence, " ", since)); ok && (!ok2 || again != fence || at != since) {
+			t.Fatalf("%q is read as %d, %d and then as %d, %d, %v", s, fence, since, again, at, ok2)
+		}
+	})
 }

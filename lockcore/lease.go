@@ -22,9 +22,12 @@ func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
-// suspended reports whether the wall clock saw much more time pass than the
-// monotonic clock, so that a lease which is over ended in a sleep rather than
-// under our eyes.
-func suspended(from, to time.Time) bool {
-	return to.Round(0).Sub(from.Round(0))-to.Sub(from) > time.Second
+// slept is how much more time the wall clock saw pass than the monotonic
+// clock: the machine was suspended for that long, or its clock was set forward.
+func slept(from, to time.Time) time.Duration {
+	return to.Round(0).Sub(from.Round(0)) - to.Sub(from)
 }
+
+// suspended reports whether the wall clock saw more than a second more, so that
+// a lease which is over ended in a sleep rather than under our eyes.
+func suspended(from, to time.Time) bool { return slept(from, to) > time.Second }

@@ -6,19 +6,20 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"dlock/lockcore/node"
 )
 
 // Lock is one grant. It is safe for concurrent use. It ends once: by Release,
 // or because it was lost, and then Done is closed.
 type Lock struct {
 	locker    *Locker
-	cfg       config
+	cfg       *config
 	resource  string
 	candidate *candidate // as it was when it won
 	granted   time.Time
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	ending ending
 
 	alarm    alarm
 	phase    uint8 // when within the period it is renewed
@@ -56,7 +57,7 @@ func (l *Locker) newLock(ctx context.Context, c *candidate, won lease) *Lock {
 	}
 	k.alarm, k.phase = alarm{lock: k, index: -1}, c.token.UUID[15]
 	k.replicas = c.replicas
-	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	k.ending.values = ctx
 	return k
 }
 
@@ -75,8 +76,8 @@ func (k *Lock) Resource() string { return k.resource }
 // Key is the Redis key that holds the lock.
 func (k *Lock) Key() string { return k.candidate.entry.keys[0] }
 
-// Token is the value stored under the key. Whoever knows it can release the
-// lock.
+// Token is the value stored under the key, as Token.String writes it. It is no
+// secret: whoever may read the key sees it.
 func (k *Lock) Token() Token { return k.candidate.token }
 
 // Fence is the fencing token: larger than that of every earlier grant of this
@@ -86,18 +87,18 @@ func (k *Lock) Token() Token { return k.candidate.token }
 func (k *Lock) Fence() int64 { return k.candidate.fence }
 
 // Context ends when the lock does, with its cause: ErrReleased or a
-// *LostError. It carries the values of the context given to Acquire, but not
-// its deadline.
-func (k *Lock) Context() context.Context { return k.ctx }
+// *LostError, for context.Cause. It carries the values of the context given to
+// Acquire, but ends neither with that one nor at its deadline.
+func (k *Lock) Context() context.Context { return k.ending.context() }
 
 // Done is closed when the lock has ended, at the latest when its validity is
 // over by this process's clock, whether or not any node can be reached. A
-// process that was paused learns of it only after it wakes; that is what
-// fencing is for.
-func (k *Lock) Done() <-chan struct{} { return k.ctx.Done() }
+// process that was paused learns of it only after it wakes, after a suspend of
+// the machine within a quarter of a second; that is what fencing is for.
+func (k *Lock) Done() <-chan struct{} { return k.Context().Done() }
 
 // Err is nil while the lock is held, then ErrReleased or a *LostError.
-func (k *Lock) Err() error { return context.Cause(k.ctx) }
+func (k *Lock) Err() error { return k.ending.cause() }
 
 // Valid reports whether the lock is held at this moment, by the clock and not
 // by whether a timer has fired yet.
@@ -106,9 +107,10 @@ func (k *Lock) Valid() bool { return k.Err() == nil && k.Remaining() > 0 }
 // Remaining is how long the lock stays valid if it is not renewed; never
 // negative.
 func (k *Lock) Remaining() time.Duration {
+	now := k.cfg.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return max(0, k.lease.remaining(k.cfg.now()))
+	return max(0, k.lease.remaining(now))
 }
 
 // Renewals counts the successful extensions so far.
@@ -118,10 +120,12 @@ func (k *Lock) Renewals() int {
 	return k.renewals
 }
 
-// Extend renews the lease to a full TTL from now. It returns nil if a quorum
-// confirmed it, a *LostError if the lock is lost (it has then ended), or a
-// *NoQuorumError if too few nodes answered in time; the lock is then still
-// held for Remaining, and trying again makes sense.
+// Extend renews the lease to a full TTL from now; with the watchdog on there is
+// no need to. It returns nil if a quorum confirmed it, a *LostError if the lock
+// is lost (it has then ended), or a *NoQuorumError if too few nodes answered in
+// time; the lock is then still held for Remaining, and trying again makes sense.
+// If ctx ends first, that is joined to the *NoQuorumError. After Release it
+// returns ErrReleased.
 func (k *Lock) Extend(ctx context.Context) error {
 	started := k.cfg.now()
 	err := k.extend(ctx)
@@ -139,9 +143,9 @@ func (k *Lock) extend(ctx context.Context) error {
 	if err := k.Err(); err != nil {
 		return err
 	}
+	started := k.cfg.now()
 	k.mu.Lock()
 	current := k.lease
-	started := k.cfg.now()
 	k.lastSent = started
 	k.mu.Unlock()
 	left := current.remaining(started)
@@ -213,7 +217,14 @@ func (k *Lock) putBackOn(i int, a answer) {
 			done() // a release may have been sent before it was our turn
 			return
 		}
-		k.locker.voters[i].extend(k.candidate.entry, k.Fence(), true, func(answer) { done() })
+		k.locker.voters[i].extend(k.candidate.entry, k.Fence(), true, func(a answer) {
+			if node.Classify(a.err).Unanswered() {
+				// On another connection the release may be faster: it must
+				// leave a mark for this one to run into.
+				k.candidate.ballots[i].lost = true
+			}
+			done()
+		})
 	})
 }
 
@@ -225,8 +236,11 @@ func (k *Lock) lasting() bool {
 }
 
 // Release gives the lock back: on every node the key is deleted if it still
-// holds this grant's token. It works although ctx is cancelled. The lock's
-// context ends before anything is sent.
+// holds this grant's token. The end of ctx neither prevents it nor cuts it short:
+// it waits for a quorum, at most for the node timeout or for a node's own
+// command timeout, whichever is longer. The lock's context ends before anything
+// is sent. Nodes that are not reached are tried again in the background, for a
+// TTL or until the Locker is closed.
 //
 // It returns nil once a quorum of nodes has let go; a *LostError if the lock
 // had been lost before, in which case nothing of others was touched; or a
@@ -248,21 +262,31 @@ func (k *Lock) release(ctx context.Context) error {
 		k.lose(k.expiry(now, current))
 	}
 	k.released.Store(true)
-	k.cancel(ErrReleased)
+	k.ending.end(ErrReleased)
 	k.locker.schedule.clear(&k.alarm)
 	// No renewal may be in flight when the delete is sent.
 	k.extending <- struct{}{}
 	defer func() { <-k.extending }()
 
 	l := k.locker
-	answers := k.releaseAll()
+	limit := max(k.cfg.nodeTimeout, l.slowest())
+	answers := k.releaseAll(limit)
 	// A quorum that lets go ends the wait, so nodes that hang do not hold it
 	// up; where there is none, nothing is won by giving up on requests that
 	// are under way.
-	timer := time.NewTimer(max(k.cfg.nodeTimeout, l.slowest()))
-	defer timer.Stop()
+	var timer *time.Timer // not needed where the answer is there at once
 	round := tally{got: make([]*answer, len(l.voters))}
 	for waiting := true; waiting && round.ours < l.quorum; waiting = waiting && !all(round.got) {
+		select {
+		case a := <-answers:
+			round.add(a)
+			continue
+		default:
+		}
+		if timer == nil {
+			timer = time.NewTimer(limit)
+			defer timer.Stop()
+		}
 		select {
 		case a := <-answers:
 			round.add(a)
@@ -282,8 +306,9 @@ func (k *Lock) release(ctx context.Context) error {
 		return lost
 	}
 	if silent := k.silent(round.got); len(silent) > len(l.voters)-l.quorum {
+		now := k.cfg.now()
 		k.mu.Lock()
-		within := max(0, k.cfg.ttl-k.cfg.now().Sub(k.lastSent))
+		within := max(0, k.cfg.ttl-elapsed(k.lastSent, now))
 		k.mu.Unlock()
 		return &NotReleasedError{Resource: k.resource, Within: within, Nodes: silent}
 	}
@@ -308,14 +333,14 @@ func (k *Lock) extendAll() <-chan indexedAnswer {
 }
 
 // releaseAll releases on every node, on each behind whatever may still set
-// the key.
-func (k *Lock) releaseAll() <-chan indexedAnswer {
+// the key. The caller will wait for limit.
+func (k *Lock) releaseAll(limit time.Duration) <-chan indexedAnswer {
 	answers := make(chan indexedAnswer, len(k.locker.voters))
 	var left atomic.Int32
 	left.Store(int32(len(k.locker.voters)))
 	for i := range k.locker.voters {
 		k.candidate.chains[i].then(func(done func()) {
-			k.locker.giveBack(i, k.candidate.entry, k.candidate.raiseOn(i), k.candidate.late(i), func(a answer) {
+			k.locker.giveBack(i, k.candidate.entry, k.candidate.raiseOn(i), k.candidate.late(i), limit, func(a answer) {
 				answers <- indexedAnswer{i, a}
 				if left.Add(-1) == 0 {
 					// Not before: news of a hand-over that comes late would
@@ -377,7 +402,7 @@ func (k *Lock) gone(t tally) *LostError {
 // lose ends the lock with a cause and returns the cause it has ended with,
 // which is an earlier one if there was one.
 func (k *Lock) lose(err *LostError) error {
-	k.cancel(err)
+	k.ending.end(err)
 	k.locker.schedule.clear(&k.alarm)
 	return k.Err()
 }

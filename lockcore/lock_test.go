@@ -323,7 +323,7 @@ func TestForcedReleaseIsNoticedAndNotUndone(t *testing.T) {
 
 func TestExtendPutsBackWhatAMinorityForgotAndFailsWithoutAMajority(t *testing.T) {
 	onEach(t, 3, func(t *testing.T, d *deployment) {
-		k := d.acquire(d.locker(lockcore.WithTTL(time.Minute), lockcore.WithWatchdog(false)), "job")
+		k := d.acquire(d.locker(lockcore.WithTTL(time.Minute), lockcore.WithNodeTimeout(5*time.Second), lockcore.WithWatchdog(false)), "job")
 		eventually(t, "the lock everywhere", func() bool { return d.count(k.Key(), k.Token().String()) == 3 })
 		d.do([]int{0}, "DEL", k.Key())
 		if err := k.Extend(background); err != nil {
@@ -350,7 +350,7 @@ func TestANewerGrantIsNeverOverwrittenByPuttingBack(t *testing.T) {
 		k := d.acquire(d.locker(lockcore.WithTTL(time.Minute), lockcore.WithWatchdog(false)), "job")
 		eventually(t, "the lock everywhere", func() bool { return d.count(k.Key(), k.Token().String()) == 3 })
 		d.do([]int{0}, "DEL", k.Key())
-		d.do([]int{0}, "HINCRBY", lockcore.CompanionKey("lock:", lockcore.FenceCompanion, k.Key()), "fence", 1)
+		d.setFence(0, k.Key(), k.Fence()+1)
 		for range 3 {
 			if err := k.Extend(background); err != nil {
 				t.Fatal(err)
@@ -487,7 +487,7 @@ func TestExclusionAndFenceUnderNodeLoss(t *testing.T) {
 func TestFenceGrowsAcrossDisjointMinorities(t *testing.T) {
 	onEach(t, 5, func(t *testing.T, d *deployment) {
 		l := d.locker(lockcore.WithDurable())
-		d.do([]int{0}, "HSET", lockcore.CompanionKey("lock:", lockcore.FenceCompanion, "lock:job"), "fence", 10)
+		d.setFence(0, "lock:job", 10)
 		d.kill(3, 4)
 		first := d.acquire(l, "job")
 		if first.Fence() != 11 {
@@ -508,7 +508,7 @@ func TestFenceGrowsAcrossDisjointMinorities(t *testing.T) {
 func TestLargeFencesKeepAllTheirDigits(t *testing.T) {
 	onEach(t, 1, func(t *testing.T, d *deployment) {
 		const large = 1<<53 - 100
-		d.do([]int{0}, "HSET", lockcore.CompanionKey("lock:", lockcore.FenceCompanion, "lock:job"), "fence", large)
+		d.setFence(0, "lock:job", large)
 		if k := d.acquire(d.locker(), "job"); k.Fence() != large+1 {
 			t.Errorf("got %d, want %d", k.Fence(), large+1)
 		}

@@ -105,7 +105,11 @@ func (l *Locker) TryAcquire(ctx context.Context, resource string, opts ...Option
 // was not to be had; if ctx ended, its error is joined. ctx governs the
 // acquisition only: the lock stays held when it ends.
 func (l *Locker) Acquire(ctx context.Context, resource string, opts ...Option) (*Lock, error) {
-	cfg := l.cfg.with(opts)
+	cfg := &l.cfg
+	if len(opts) > 0 {
+		changed := l.cfg.with(opts)
+		cfg = &changed
+	}
 	asked := cfg.now()
 	k, attempts, err := l.acquire(ctx, cfg, resource)
 	cfg.observer.acquired(Acquisition{Resource: resource, Waited: cfg.now().Sub(asked), Attempts: attempts, Err: err})
@@ -113,7 +117,7 @@ func (l *Locker) Acquire(ctx context.Context, resource string, opts ...Option) (
 }
 
 // acquire is Acquire; it also tells how many tokens were used.
-func (l *Locker) acquire(ctx context.Context, cfg config, resource string) (k *Lock, attempts int, err error) {
+func (l *Locker) acquire(ctx context.Context, cfg *config, resource string) (k *Lock, attempts int, err error) {
 	if err := l.check(cfg, resource); err != nil {
 		return nil, attempts, err
 	}
@@ -184,9 +188,11 @@ func (l *Locker) acquire(ctx context.Context, cfg config, resource string) (k *L
 }
 
 // check says what is wrong with a request before anything is sent.
-func (l *Locker) check(cfg config, resource string) error {
-	if err := cfg.validate(); err != nil {
-		return err
+func (l *Locker) check(cfg *config, resource string) error {
+	if cfg != &l.cfg { // which New has looked at
+		if err := cfg.validate(); err != nil {
+			return err
+		}
 	}
 	if err := checkResource(resource); err != nil {
 		return fmt.Errorf("lockcore: %w", err)
@@ -235,7 +241,7 @@ func (l *Locker) sawMarker(longest time.Duration) {
 // has lost its data would otherwise stay out for as long as the others decide
 // without it. Until then it may just be the next that another client marks as
 // new, and must not be put into quarantine instead.
-func (l *Locker) sawUnborn(i int, cfg config) {
+func (l *Locker) sawUnborn(i int, cfg *config) {
 	l.unbornMu.Lock()
 	defer l.unbornMu.Unlock()
 	if l.unborn[i] {
@@ -270,7 +276,7 @@ const birthGrace = 200 * time.Millisecond
 // be used at once. What this gives up is the case in which a quorum of nodes
 // loses its data at one moment while every other node is unreachable and the
 // client has just been started: more failures than a quorum can stand anyway.
-func (l *Locker) bear(cfg config, nodes []int) <-chan struct{} {
+func (l *Locker) bear(cfg *config, nodes []int) <-chan struct{} {
 	done := make(chan struct{})
 	var left atomic.Int64
 	left.Store(int64(len(nodes)))

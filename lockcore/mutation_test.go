@@ -129,7 +129,9 @@ func lateNews(t *testing.T, mutation lockcore.Option) (bad []string) {
 		young.links[1].frozen.close()
 		// Node 1 has seen grants that came to nothing. Were its counter not
 		// ahead, the raise would fail on it, and show the mistake already.
-		b.nodes[1].redis.HSet("lock:fence:{lock:job}", "fence", "100")
+		if err := b.nodes[1].redis.Set("lock:fence:{lock:job}", "100 0"); err != nil {
+			t.Fatal(err)
+		}
 		h.release() // nodes 0 and 1 go to the young one, 2 to the old one
 		old.links[1].frozen.open()
 
@@ -165,7 +167,7 @@ func (c *client) take(resource string, wait time.Duration, opts ...lockcore.Opti
 		c.w.book.wrong("%s: %v", c.name, err)
 		panic(err)
 	}
-	return c.w.book.granted(c.name, called, k, c.skew, c.w.tolerance)
+	return c.w.book.granted(c, called, k)
 }
 
 func (c *client) willTake(resource string, opts ...lockcore.Option) <-chan *holding {

@@ -40,9 +40,15 @@ type site struct {
 
 // link is what one client's connections to one node have in common.
 type link struct {
-	net     *network
-	site    *site
-	frozen  barrier // shut while nothing gets through
+	net    *network
+	site   *site
+	asleep barrier // shut while the client sleeps and nothing gets through
+	deaf   barrier // shut while it sleeps and no answers get through
+	frozen barrier // shut while nothing gets through
+	// holdsUp picks requests that, with whatever follows on their connection,
+	// are held up while heldUp is shut; other connections overtake them.
+	holdsUp func(request []byte) bool
+	heldUp  barrier
 	latency time.Duration
 	odds
 }
@@ -54,6 +60,8 @@ type odds struct {
 	cutBefore float64 // that the connection breaks instead of a request being carried out
 	cutAfter  float64 // that it breaks after the request was carried out
 	mute      float64 // that nothing comes back any more
+	stall     float64 // that a request is held up for up to stalls, while others of its client overtake it
+	stalls    time.Duration
 	losePush  float64 // that a published message is lost
 	latePush  float64 // that it takes up to spikes as long
 }
@@ -155,6 +163,16 @@ func (s *site) cutAll() {
 	}
 }
 
+// hangUp ends the clients' side of all connections; what is on its way to the
+// server still arrives.
+func (s *site) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.wires {
+		w.client.Close()
+	}
+}
+
 // wire is one connection. What the client sent before it hung up still
 // arrives, as it does with a server that was stopped for a while.
 type wire struct {
@@ -243,16 +261,31 @@ func (w *wire) next(from <-chan parcel) (parcel, bool) {
 	case <-w.broken:
 		return p, false
 	}
-	if wait := time.Until(p.due); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-w.broken:
-			return p, false
-		}
+	if !w.wait(time.Until(p.due)) {
+		return p, false
 	}
-	return p, p.free || w.link.frozen.pass(w.broken) && w.link.site.hung.pass(w.broken)
+	if p.free {
+		return p, true
+	}
+	if from == w.back && !w.link.deaf.pass(w.broken) {
+		return p, false
+	}
+	return p, w.link.frozen.pass(w.broken) && w.link.asleep.pass(w.broken) && w.link.site.hung.pass(w.broken)
+}
+
+// wait waits; false means that the connection broke meanwhile.
+func (w *wire) wait(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-w.broken:
+		return false
+	}
 }
 
 func (w *wire) forward() {
@@ -273,6 +306,12 @@ func (w *wire) forward() {
 				w.mu.Lock()
 				w.pushes = true
 				w.mu.Unlock()
+			}
+			if l.holdsUp != nil && l.holdsUp(p.data) && !l.heldUp.pass(w.broken) {
+				return
+			}
+			if l.net.chance(l.stall, "overtaken request") && !w.wait(l.net.upTo(l.stalls)) {
+				return
 			}
 			if l.net.chance(l.cutBefore, "cut before execution") {
 				w.cut()
@@ -349,6 +388,12 @@ func (b *barrier) open() {
 		close(b.shut)
 		b.shut = nil
 	}
+}
+
+func (b *barrier) isShut() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shut != nil
 }
 
 // pass waits until the barrier is open; false means that there is no need to.

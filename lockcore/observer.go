@@ -53,5 +53,5 @@ func (o Observer) watch(k *Lock) {
 	if o.Ended == nil {
 		return
 	}
-	context.AfterFunc(k.ctx, func() { o.Ended(k.resource, elapsed(k.granted, k.cfg.now()), k.Err()) })
+	context.AfterFunc(k.Context(), func() { o.Ended(k.resource, elapsed(k.granted, k.cfg.now()), k.Err()) })
 }

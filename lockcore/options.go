@@ -46,25 +46,33 @@ func defaults() config {
 	}
 }
 
-// Option sets up a [Locker], or, given to Acquire or TryAcquire, one grant.
+// Option sets up a [Locker], or, given to Acquire or TryAcquire, one grant. Of
+// two of a kind the later one counts. One that makes no sense is an error of
+// New, Acquire or TryAcquire; that error is none of this package's kinds.
 type Option func(*config)
 
 // WithTTL sets the lease time: how long the lock lives after its holder
 // vanished. It is also what each renewal grants anew. Default 10 s; it must be
-// larger than the drift allowance.
+// larger than the drift allowance, see [WithDrift], and than the node timeout.
+// Nodes count in whole milliseconds. The clients of one set of nodes may use
+// different ones, but the longest of them is for how long a node that lost its
+// data stays out (see [QuarantineError]), so one that is needed only now and
+// then costs all.
 func WithTTL(d time.Duration) Option { return func(c *config) { c.ttl = d } }
 
-// WithWait sets how long Acquire waits for a lock that somebody else holds.
-// Default 10 s; 0 means one attempt.
+// WithWait sets how long Acquire waits for a lock that somebody else holds, or
+// for nodes that cannot be reached. Default 10 s; 0 means one attempt.
 func WithWait(d time.Duration) Option { return func(c *config) { c.wait = d } }
 
-// WithNodeTimeout sets how long one node's answer is waited for. A node that
-// does not answer in time counts as a no. Default 50 ms; it must be smaller
-// than the TTL.
+// WithNodeTimeout sets how long one node's answer is waited for before it counts
+// as a no. An answer that comes later still counts for an Acquire that goes on
+// waiting. Default 50 ms; it must be more than 0 and less than the TTL. The
+// limit of the command itself is the node's own, see node.Options.
 func WithNodeTimeout(d time.Duration) Option { return func(c *config) { c.nodeTimeout = d } }
 
 // WithPrefix sets what stands before the resource's name in its key. Default
-// "lock:". It must be the same for all clients of a resource.
+// "lock:"; it must not be empty, and must be the same for all clients of a
+// resource. It is for New, not for a single grant.
 func WithPrefix(prefix string) Option { return func(c *config) { c.prefix = prefix } }
 
 // WithOwner sets the label that names the holder in the token, by default
@@ -74,18 +82,22 @@ func WithOwner(label string) Option { return func(c *config) { c.owner = label }
 // WithWatchdog turns automatic renewal on or off. Default on.
 func WithWatchdog(on bool) Option { return func(c *config) { c.watchdog = on } }
 
-// WithMaxHold bounds how long the watchdog keeps a lock: after d it stops
-// renewing and the holder is told that the lock is lost. 0, the default, means
-// for as long as the process lives.
+// WithMaxHold bounds how long a lock is kept, with the watchdog or without: d
+// after the grant the holder is told that the lock is lost (LossMaxHold) and
+// nothing renews it any more. 0, the default, means for as long as the process
+// lives.
 func WithMaxHold(d time.Duration) Option { return func(c *config) { c.maxHold = d } }
 
-// WithDrift sets the share of the TTL (0.01 is one percent) that validity is
-// cut by, for clocks that run at different rates.
+// WithDrift sets the share of the TTL that validity is cut by, beside
+// DriftFloor, for clocks that run at different rates. Default 0.01, which is one
+// percent; it must be at least 0 and less than 1.
 func WithDrift(share float64) Option { return func(c *config) { c.drift = share } }
 
 // WithDurable says that the nodes never forget (appendfsync always, or a demo):
-// fencing tokens then count 1, 2, 3, … instead of being seeded from the clock.
-// With nodes that can lose data this makes fencing tokens go backwards.
+// fencing tokens then count 1, 2, 3, … instead of being seeded from the clock,
+// and a node that was restarted votes at once. With nodes that can lose data
+// this makes fencing tokens go backwards, and two holders possible. All clients
+// of the nodes must agree on it. It is for New, not for a single grant.
 func WithDurable() Option { return func(c *config) { c.durable = true } }
 
 func withNow(now func() time.Time) Option { return func(c *config) { c.now = now } }

@@ -17,9 +17,10 @@ func WithReplicas(n int, timeout time.Duration) Option {
 	return func(c *config) { c.replicas, c.replicaWait = n, timeout }
 }
 
-// Replicas is how many replicas have confirmed the grant, the fewest of any
-// node of the quorum that has most; false if that was not asked for, see
-// [WithReplicas]. On independent nodes, which have none, it is 0.
+// Replicas is how many replicas each node has, on which the lock stands, that
+// had confirmed the grant: of the quorum of nodes with the most, the fewest.
+// False means that this was not asked for, see [WithReplicas]. Nodes without
+// replicas count 0.
 func (k *Lock) Replicas() (confirmed int, asked bool) {
 	return k.replicas, k.cfg.replicas > 0
 }
@@ -36,7 +37,6 @@ func (l *Locker) awaitReplicas(ctx context.Context, c *candidate, nodes []int) i
 			ctx, cancel := context.WithTimeout(ctx, c.cfg.replicaWait+v.Timeout())
 			defer cancel()
 			e := c.entry
-			args := []any{e.token, e.ttl.Milliseconds(), c.fence, e.companionLife, 0}
 			server := v.Client()
 			if cluster, ok := server.(*redis.ClusterClient); ok {
 				master, err := cluster.MasterForKey(ctx, e.keys[0])
@@ -47,7 +47,8 @@ func (l *Locker) awaitReplicas(ctx context.Context, c *candidate, nodes []int) i
 				server = master
 			}
 			pipe := server.Pipeline()
-			pipe.Eval(ctx, extendScript.source, e.keys, args...)
+			extend := call{script: extendScript, args: e.extendOf(c.fence, false)}
+			pipe.Do(ctx, extend.whole()...)
 			// Less than the connection waits for an answer.
 			limit := min(c.cfg.replicaWait, v.Timeout()*3/4)
 			wait := pipe.Do(ctx, "WAIT", c.cfg.replicas, limit.Milliseconds())

@@ -9,6 +9,11 @@ import (
 // schedule wakes held locks when there is something to do for them: to renew,
 // or to end. One goroutine serves all locks of a Locker, however many, from the
 // first one until the Locker is closed.
+//
+// Timers and alarms go by the monotonic clock, which stands still while the
+// machine is suspended. So that holders learn soon after it wakes, and not
+// when the timer would have fired, the schedule compares the two clocks every
+// clockCheck while there are alarms, and wakes every lock after a sleep.
 type schedule struct {
 	background *background
 	closing    <-chan struct{}
@@ -20,6 +25,13 @@ type schedule struct {
 	wakeAt  time.Time     // when run looks next by itself
 	earlier chan struct{} // signals an alarm before that
 }
+
+const (
+	clockCheck = 250 * time.Millisecond
+	// shortestSleep is above what the two clocks differ by through how finely
+	// they tick.
+	shortestSleep = 20 * time.Millisecond
+)
 
 // alarm is when a lock is to be woken. Its fields are guarded by the
 // schedule's mutex.
@@ -63,16 +75,19 @@ func (s *schedule) clear(a *alarm) {
 func (s *schedule) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	last := s.now()
 	for {
-		s.mu.Lock()
-		var due []*Lock
 		now := s.now()
-		for len(s.alarms) > 0 && !s.alarms[0].at.After(now) {
+		woken := slept(last, now) > shortestSleep
+		last = now
+		var due []*Lock
+		s.mu.Lock()
+		for len(s.alarms) > 0 && (woken || !s.alarms[0].at.After(now)) {
 			due = append(due, heap.Pop(&s.alarms).(*alarm).lock)
 		}
 		wait := time.Hour
 		if len(s.alarms) > 0 {
-			wait = s.alarms[0].at.Sub(now)
+			wait = min(clockCheck, s.alarms[0].at.Sub(now))
 		}
 		s.wakeAt = now.Add(wait)
 		s.mu.Unlock()

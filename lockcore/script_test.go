@@ -3,6 +3,7 @@ package lockcore_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -98,20 +99,26 @@ func (m *nodeModel) serve(below int64) (served, empty bool) {
 	return false, false
 }
 
+// ahead is the error for a fencing token of a clock that is far ahead.
+const ahead = "ERR the client's clock is more than an hour ahead of this node's, so no fencing token was granted; set both clocks right"
+
 // acquire returns what the script must answer; -1 stands for some time.
 func (m *nodeModel) acquire(c contender, least, ttl int64, queue bool) string {
 	if !m.marked {
-		return "2 0 0  0 0"
+		return "2 0 0 0 0 "
+	}
+	if m.holder != c.token && least > m.fence+1 && least > seedNow()+time.Hour.Microseconds() {
+		return ahead
 	}
 	m.longest = max(m.longest, ttl)
 	if m.holder == c.token {
-		return fmt.Sprintf("1 %d %d %s 0 %d", m.fence, ttl, c.token, m.longest)
+		return fmt.Sprintf("1 %d -1 0 %d ", m.fence, m.longest)
 	}
 	if m.quarantined {
-		return fmt.Sprintf("3 %d -1 %s 0 %d", m.fence, m.holder, m.longest)
+		return fmt.Sprintf("3 %d -1 0 %d %s", m.fence, m.longest, m.holder)
 	}
 	if m.gone[c.token] {
-		return fmt.Sprintf("4 %d 0 %s 0 %d", m.fence, m.holder, m.longest)
+		return fmt.Sprintf("4 %d 0 0 %d %s", m.fence, m.longest, m.holder)
 	}
 	if m.holder == "" {
 		served, empty := m.serve(c.ticket)
@@ -121,31 +128,31 @@ func (m *nodeModel) acquire(c contender, least, ttl int64, queue bool) string {
 			}
 			m.fence = max(m.fence+1, least)
 			m.holder = c.token
-			return fmt.Sprintf("1 %d %d %s 0 %d", m.fence, ttl, c.token, m.longest)
+			return fmt.Sprintf("1 %d -1 0 %d ", m.fence, m.longest)
 		}
 		if m.holder == c.token {
 			panic("served itself, who is not below its own ticket")
 		}
 	}
-	ahead := 0
+	before := 0
 	if queue {
 		m.waiters[c.token] = waiter{ticket: c.ticket, until: true, ttl: ttl, least: least, listen: c.listen}
-		ahead = slices.Index(slices.SortedFunc(maps.Keys(m.waiters), m.order), c.token)
+		before = slices.Index(slices.SortedFunc(maps.Keys(m.waiters), m.order), c.token)
 	}
-	return fmt.Sprintf("0 %d -1 %s %d %d", m.fence, m.holder, ahead, m.longest)
+	return fmt.Sprintf("0 %d -1 %d %d %s", m.fence, before, m.longest, m.holder)
 }
 
 func (m *nodeModel) extend(c contender, fence int64, back bool) string {
 	switch {
 	case m.holder == c.token:
-		return "1 0 " + c.token
+		return "1 0 "
 	case m.holder != "":
 		return fmt.Sprintf("-1 %d %s", m.fence, m.holder)
-	case back && m.fence <= fence && m.votes():
+	case back && m.fence <= fence && m.votes() && !m.gone[c.token]:
 		m.holder = c.token
 		delete(m.waiters, c.token)
 		m.fence = max(m.fence, fence)
-		return fmt.Sprintf("2 %d %s", fence, c.token)
+		return fmt.Sprintf("2 %d ", fence)
 	}
 	return fmt.Sprintf("0 %d ", m.fence)
 }
@@ -189,36 +196,46 @@ func (n *scriptNode) keys() []string {
 	return []string{"lock:m", "lock:fence:{lock:m}", "lock:queue:{lock:m}", "lock:wait:{lock:m}", "lock:node"}
 }
 
-// run runs a script and writes its answer as the model does. times are the
-// places of the answer that hold some time, which must be positive.
-func (n *scriptNode) run(t *rapid.T, name string, times map[int]bool, args ...any) string {
-	reply, err := n.client.Eval(background, lockcore.ScriptSource(name), n.keys(), args...).Result()
+// seedNow is the fencing token of a client whose clock is right.
+func seedNow() int64 {
+	return time.Since(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).Microseconds()
+}
+
+// noTime is for run where the answer holds no time.
+const noTime = -1
+
+// run runs a script and writes its answer as the model does. at is the part of
+// the answer that is a time, which must be positive.
+func (n *scriptNode) run(t *rapid.T, name string, at int, args ...any) string {
+	reply, err := n.client.Eval(background, lockcore.ScriptSource(name), n.keys(), args...).Text()
+	var said redis.Error
+	if errors.As(err, &said) {
+		return said.Error()
+	}
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	values, ok := reply.([]any)
-	if !ok {
-		return fmt.Sprint(reply)
-	}
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = fmt.Sprint(v)
-		if ms, isTime := v.(int64); isTime && times[i] && ms > 0 && ms <= 2*modelTTL {
-			out[i] = "-1"
+	parts := strings.Split(reply, " ")
+	if at >= 0 && at < len(parts) {
+		if ms, err := strconv.ParseInt(parts[at], 10, 64); err == nil && ms > 0 && ms <= 2*modelTTL {
+			parts[at] = "-1"
 		}
 	}
-	return strings.Join(out, " ")
+	return strings.Join(parts, " ")
 }
 
 // state is what is stored, as the model has it.
 func (n *scriptNode) state(t *rapid.T) string {
 	pipe := n.client.Pipeline()
-	holder, fence := pipe.Get(background, "lock:m"), pipe.HGet(background, "lock:fence:{lock:m}", "fence")
+	holder, fence := pipe.Get(background, "lock:m"), pipe.Get(background, "lock:fence:{lock:m}")
 	queue, wait := pipe.ZRangeWithScores(background, "lock:queue:{lock:m}", 0, -1), pipe.HGetAll(background, "lock:wait:{lock:m}")
 	if _, err := pipe.Exec(background); err != nil && err != redis.Nil {
 		t.Fatal(err)
 	}
-	count, _ := strconv.ParseInt(cmp.Or(fence.Val(), "0"), 10, 64)
+	count, _, ok := lockcore.ParseFence(cmp.Or(fence.Val(), "0 0"))
+	if !ok {
+		t.Fatalf("the fence companion holds %q", fence.Val())
+	}
 	var lines []string
 	for _, z := range queue.Val() {
 		lines = append(lines, fmt.Sprintf("%s at %.0f", z.Member, z.Score))
@@ -273,6 +290,7 @@ func (n *scriptNode) check(t *rapid.T) {
 	m := &nodeModel{waiters: make(map[string]waiter), gone: make(map[string]bool)}
 	who := rapid.SampledFrom(contenders)
 	number := rapid.SampledFrom([]int64{1, 2, 3, 10, 99_999_999_999_999, 100_000_000_000_001, 30_000_000_000_000_001 / 10, 1<<53 - 1000})
+	seed := rapid.OneOf(rapid.SampledFrom([]int64{1, 2, 3, 10, 20_000_000_000_000, seedNow()}), number) // least of an acquire
 	life := rapid.SampledFrom([]int64{0, 604_800_000})
 	ttl := rapid.SampledFrom([]int64{modelTTL / 2, modelTTL})
 	flag := rapid.Bool()
@@ -291,27 +309,31 @@ func (n *scriptNode) check(t *rapid.T) {
 	bit := map[bool]int{true: 1}
 	t.Repeat(map[string]func(*rapid.T){
 		"acquire": func(t *rapid.T) {
-			c, least, ttl, queue := who.Draw(t, "who"), number.Draw(t, "least"), ttl.Draw(t, "ttl"), flag.Draw(t, "queue")
-			got := n.run(t, "acquire", map[int]bool{2: true}, c.token, c.ticket, ttl, least, life.Draw(t, "life"), int64(bit[queue])*modelTTL, channel(c))
-			want := m.acquire(c, least, ttl, queue)
-			// What a grant says of its time is known.
-			if strings.HasPrefix(want, "1 ") {
-				want = strings.Replace(want, fmt.Sprintf(" %d ", ttl), " -1 ", 1)
+			c, least, ttl, queue := who.Draw(t, "who"), seed.Draw(t, "least"), ttl.Draw(t, "ttl"), flag.Draw(t, "queue")
+			window := "0"
+			if queue {
+				window = fmt.Sprint(modelTTL, " ", channel(c))
 			}
+			got := n.run(t, "acquire", 2, c.token, c.ticket, ttl, least, life.Draw(t, "life"), window)
+			want := m.acquire(c, least, ttl, queue)
 			compare(t, "acquire", got, want)
 		},
 		"extend": func(t *rapid.T) {
 			c, fence, back := who.Draw(t, "who"), number.Draw(t, "fence"), flag.Draw(t, "back")
-			compare(t, "extend", n.run(t, "extend", nil, c.token, ttl.Draw(t, "ttl"), fence, life.Draw(t, "life"), bit[back]), m.extend(c, fence, back))
+			compare(t, "extend", n.run(t, "extend", noTime, c.token, ttl.Draw(t, "ttl"), fence, life.Draw(t, "life"), bit[back]), m.extend(c, fence, back))
 		},
 		"raise": func(t *rapid.T) {
 			c, fence := who.Draw(t, "who"), number.Draw(t, "fence")
-			compare(t, "raise", n.run(t, "raise", nil, c.token, fence, life.Draw(t, "life")), m.raise(c, fence))
+			compare(t, "raise", n.run(t, "raise", noTime, c.token, fence, life.Draw(t, "life")), m.raise(c, fence))
 		},
 		"release": func(t *rapid.T) {
 			c, fence, late := who.Draw(t, "who"), rapid.SampledFrom([]int64{0, 5}).Draw(t, "fence"), rapid.IntRange(0, 3).Draw(t, "late") == 0
-			got := n.run(t, "release", map[int]bool{1: true}, c.token, fence, life.Draw(t, "life"), int64(bit[late])*modelTTL)
+			got := n.run(t, "release", 1, c.token, fence, life.Draw(t, "life"), int64(bit[late])*modelTTL)
 			compare(t, "release", got, m.release(c, fence, late))
+		},
+		"the counter jumps": func(t *rapid.T) {
+			m.fence = max(m.fence, number.Draw(t, "to"))
+			n.client.Set(background, "lock:fence:{lock:m}", fmt.Sprint(m.fence, " 0"), 0)
 		},
 		"expire": func(t *rapid.T) {
 			n.client.Del(background, "lock:m")

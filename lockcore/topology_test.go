@@ -4,14 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"dlock/demo/lab"
 	"dlock/demo/lab/labtest"
@@ -30,38 +25,8 @@ func openOne(t *testing.T, url string) *deployment {
 	return &deployment{t: t, nodes: []*node.Node{n}}
 }
 
-// startCluster makes a cluster of three masters and returns its URL.
-func startCluster(t *testing.T) string {
-	t.Helper()
-	l := labtest.Start(t, lab.Config{Nodes: 3, Kind: lab.Process, Args: []string{"--cluster-enabled", "yes"}})
-	ctx := context.Background()
-	first := labtest.Client(t, l.Nodes()[0])
-	for i, n := range l.Nodes() {
-		c := labtest.Client(t, n)
-		if err := c.ClusterAddSlotsRange(ctx, i*16384/3, (i+1)*16384/3-1).Err(); err != nil {
-			t.Fatal(err)
-		}
-		host, port, _ := net.SplitHostPort(n.Addr())
-		if err := first.ClusterMeet(ctx, host, port).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, n := range l.Nodes() {
-		c := labtest.Client(t, n)
-		eventually(t, "the cluster to stand", func() bool {
-			info, err := c.ClusterInfo(ctx).Result()
-			return err == nil && strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3")
-		})
-	}
-	var addrs []string
-	for _, n := range l.Nodes() {
-		addrs = append(addrs, n.Addr())
-	}
-	return "redis+cluster://" + strings.Join(addrs, ",")
-}
-
 func TestCluster(t *testing.T) {
-	d := openOne(t, startCluster(t))
+	d := openOne(t, labtest.StartCluster(t, 3).URL)
 	l := d.locker(lockcore.WithTTL(time.Minute))
 	// Enough names to be on every shard, with and without hash tags.
 	for i := range 12 {
@@ -127,60 +92,15 @@ func TestAClusterDoesNotVoteAmongOthers(t *testing.T) {
 	}
 }
 
-// startSentinel makes a master, a replica and a sentinel that watches them.
-func startSentinel(t *testing.T) (url string, l *lab.Lab) {
-	t.Helper()
-	l = labtest.Start(t, lab.Config{Nodes: 2, Kind: lab.Process})
-	ctx := context.Background()
-	host, port, _ := net.SplitHostPort(l.Nodes()[0].Addr())
-	replica := labtest.Client(t, l.Nodes()[1])
-	if err := replica.Do(ctx, "REPLICAOF", host, port).Err(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the replica to follow", func() bool {
-		info, err := replica.Info(ctx, "replication").Result()
-		return err == nil && strings.Contains(info, "master_link_status:up")
-	})
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := free.Addr().String()
-	free.Close()
-	_, own, _ := net.SplitHostPort(addr)
-	dir := t.TempDir()
-	conf := filepath.Join(dir, "sentinel.conf")
-	text := fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nsentinel monitor mymaster %s %s 1\nsentinel down-after-milliseconds mymaster 500\nsentinel failover-timeout mymaster 3000\n", own, dir, host, port)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	path, _ := lab.FindServer()
-	cmd := exec.Command(path, conf, "--sentinel")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	s := redis.NewSentinelClient(&redis.Options{Addr: addr, MaxRetries: -1})
-	defer s.Close()
-	eventually(t, "the sentinel to know the replica", func() bool {
-		replicas, err := s.Replicas(ctx, "mymaster").Result()
-		return err == nil && len(replicas) == 1 && strings.Contains(replicas[0]["master-link-status"], "ok")
-	})
-	return "redis+sentinel://" + addr + "/mymaster", l
-}
-
 func TestSentinelFollowsAFailover(t *testing.T) {
-	url, l := startSentinel(t)
-	d := openOne(t, url)
+	set := labtest.StartSentinel(t)
+	d := openOne(t, set.URL)
 	locker := d.locker(lockcore.WithTTL(3*time.Second), lockcore.WithReplicas(1, time.Second))
 	k := d.acquire(locker, "job")
 	if n, asked := k.Replicas(); n != 1 || !asked {
 		t.Errorf("%d replicas confirmed, asked %v", n, asked)
 	}
-	if err := l.Nodes()[0].Kill(); err != nil {
+	if err := set.Lab.Nodes()[0].Kill(); err != nil {
 		t.Fatal(err)
 	}
 	// The replica has the lock, so its holder keeps it through the failover

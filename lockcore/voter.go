@@ -5,8 +5,10 @@ import (
 	"crypto/sha1"
 	"embed"
 	"encoding/hex"
-	"fmt"
+	"errors"
+	"math"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,10 +19,10 @@ import (
 var scriptFiles embed.FS
 
 var (
-	acquireScript = script("common", "acquire")
-	extendScript  = script("common", "extend")
-	raiseScript   = script("common", "raise")
-	releaseScript = script("common", "release")
+	acquireScript = script("keys", "free", "common", "acquire")
+	extendScript  = script("keys", "still", "common", "extend")
+	raiseScript   = script("keys", "common", "raise")
+	releaseScript = script("keys", "own", "common", "release")
 	birthScript   = script("birth")
 )
 
@@ -45,8 +47,9 @@ func luaText(source string) *luaScript {
 }
 
 // voter is one node as the protocol sees it: five scripts. Each is sent
-// without waiting; done is called once, from another goroutine, with the
-// answer, and must not block.
+// without waiting, unless the caller says that it would wait anyway; done is
+// called once with the answer, most often from another goroutine, and must not
+// block.
 type voter struct {
 	*node.Node
 	lane *lane
@@ -57,42 +60,70 @@ type voter struct {
 	alone bool
 }
 
+// send has a call sent, and waits for its answer where that costs the caller
+// nothing; limit is for how long at most, 0 not at all.
 func (v voter) send(c *call, limit time.Duration) {
-	if v.alone {
+	if v.alone && limit > 0 {
 		v.lane.do(c, limit)
 		return
 	}
 	v.lane.send(c)
 }
 
-// entry is what all scripts on one lock are about, for one token.
+// entry is what all scripts on one lock are about, for one token. It does not
+// change.
 type entry struct {
-	keys          []string
-	token         string
-	ticket        int64
-	ttl           time.Duration
-	companionLife int64  // ms, 0 for ever
-	channel       string // where this process listens
-	release       *luaScript
+	keys    []string
+	token   string
+	ticket  int64
+	ttl     time.Duration
+	ttlMs   int64
+	lifeMs  int64  // of the fence companion, 0 for ever
+	channel string // where this process listens
+	release *luaScript
+	// plain is the release of nothing but the key, which is nearly every one.
+	plain []any
 }
 
 // newEntry names the keys that the scripts of one lock touch. Every one is
 // declared, so that access lists and strict servers see them.
-func newEntry(cfg config, marker bool, key string, token Token, channel string) *entry {
-	keys := []string{
-		key,
-		CompanionKey(cfg.prefix, FenceCompanion, key),
-		CompanionKey(cfg.prefix, QueueCompanion, key),
-		CompanionKey(cfg.prefix, WaitCompanion, key),
-	}
-	if marker {
-		keys = append(keys, NodeKey(cfg.prefix))
-	}
-	return &entry{
-		keys: keys, token: token.String(), ticket: token.Ticket,
-		ttl: cfg.ttl, companionLife: cfg.companionLife(), channel: channel,
+func newEntry(cfg *config, marker bool, key string, token Token, channel string) *entry {
+	e := &entry{
+		keys: make([]string, 0, 5), token: token.String(), ticket: token.Ticket,
+		ttl: cfg.ttl, ttlMs: cfg.ttl.Milliseconds(), lifeMs: cfg.companionLife(), channel: channel,
 		release: cmp.Or(cfg.mutant.release, releaseScript),
 	}
+	e.keys = append(e.keys, key,
+		CompanionKey(cfg.prefix, FenceCompanion, key),
+		CompanionKey(cfg.prefix, QueueCompanion, key),
+		CompanionKey(cfg.prefix, WaitCompanion, key))
+	if marker {
+		e.keys = append(e.keys, NodeKey(cfg.prefix))
+	}
+	e.plain = e.releaseOf(0, 0)
+	return e
+}
+
+// request is what an acquire says, the same to every node. window is how long
+// to stay queued; 0 is not to queue.
+func (e *entry) request(fence int64, window time.Duration) []any {
+	queue := "0"
+	if window > 0 {
+		queue = strconv.FormatInt(window.Milliseconds(), 10) + " " + e.channel
+	}
+	return command(acquireScript, e.keys, &e.token, &e.ticket, &e.ttlMs, fence, &e.lifeMs, &queue)
+}
+
+func (e *entry) extendOf(fence int64, putBack bool) []any {
+	back := 0
+	if putBack {
+		back = 1
+	}
+	return command(extendScript, e.keys, &e.token, &e.ttlMs, fence, &e.lifeMs, back)
+}
+
+func (e *entry) releaseOf(fence int64, late time.Duration) []any {
+	return command(e.release, e.keys, &e.token, fence, &e.lifeMs, late.Milliseconds())
 }
 
 // verdict is a node's decision on an acquire.
@@ -117,36 +148,32 @@ type vote struct {
 	longest time.Duration // the longest TTL that was asked of this node
 	err     error
 	unsent  bool // with err: it never left this process
+	twice   bool // a first request broke off with its connection and may arrive yet
 }
 
-// acquire asks for a grant. A connection that breaks is tried once more: the
+// acquire asks for a grant, with an entry's request. A connection that breaks is tried once more: the
 // script is idempotent by token, and a broken connection is most often one
 // that a restarted node left behind in the pool. limit is how long the caller
 // would wait for the answer anyway.
-func (v voter) acquire(e *entry, fence int64, window, limit time.Duration, done func(vote)) {
-	c := &call{
-		script: acquireScript, keys: e.keys,
-		args: []any{e.token, e.ticket, e.ttl.Milliseconds(), fence, e.companionLife, window.Milliseconds(), e.channel},
-	}
-	answered := func(reply []any, sent bool, err error) {
+func (v voter) acquire(request []any, limit time.Duration, done func(vote)) {
+	c := &call{script: acquireScript, args: request}
+	twice := false
+	answered := func(reply string, sent bool, err error) {
 		if err != nil {
-			done(vote{err: err, unsent: !sent})
+			done(vote{err: err, unsent: !sent, twice: twice})
 			return
 		}
-		r := replyReader{reply: reply}
-		out := vote{
-			verdict: verdict(r.int(0)), fence: r.int(1), left: time.Duration(r.int(2)) * time.Millisecond, found: r.string(3),
-			ahead: r.int(4), longest: time.Duration(r.int(5)) * time.Millisecond,
-		}
-		out.err = r.err
+		r := replyReader{rest: reply}
+		out := vote{verdict: verdict(r.int()), fence: r.int(), left: r.ms(), ahead: r.int(), longest: r.ms()}
+		out.found, out.err, out.twice = r.rest, r.err, twice
 		done(out)
 	}
-	c.done = func(reply []any, sent bool, err error) {
+	c.done = func(reply string, sent bool, err error) {
 		if node.Classify(err) != node.Unreachable {
 			answered(reply, sent, err)
 			return
 		}
-		c.done = answered
+		c.done, twice = answered, sent
 		v.lane.send(c)
 	}
 	v.send(c, limit)
@@ -173,21 +200,16 @@ type answer struct {
 }
 
 func (v voter) extend(e *entry, fence int64, putBack bool, done func(answer)) {
-	back := 0
-	if putBack {
-		back = 1
-	}
 	v.lane.send(&call{
-		script: extendScript, keys: e.keys,
-		args: []any{e.token, e.ttl.Milliseconds(), fence, e.companionLife, back},
-		done: func(reply []any, _ bool, err error) {
+		script: extendScript, args: e.extendOf(fence, putBack),
+		done: func(reply string, _ bool, err error) {
 			if err != nil {
 				done(answer{err: err})
 				return
 			}
-			r := replyReader{reply: reply}
-			out := answer{standing: standing(r.int(0)), fence: r.int(1), found: r.string(2)}
-			out.err = r.err
+			r := replyReader{rest: reply}
+			out := answer{standing: standing(r.int()), fence: r.int()}
+			out.found, out.err = r.rest, r.err
 			done(out)
 		},
 	})
@@ -195,34 +217,39 @@ func (v voter) extend(e *entry, fence int64, putBack bool, done func(answer)) {
 
 func (v voter) raise(e *entry, fence int64, done func(bool, error)) {
 	v.lane.send(&call{
-		script: raiseScript, keys: e.keys, args: []any{e.token, fence, e.companionLife},
-		done: func(reply []any, _ bool, err error) {
+		script: raiseScript, args: command(raiseScript, e.keys, &e.token, fence, &e.lifeMs),
+		done: func(reply string, _ bool, err error) {
 			if err != nil {
 				done(false, err)
 				return
 			}
-			r := replyReader{reply: reply}
-			done(r.int(0) == 1, r.err)
+			r := replyReader{rest: reply}
+			done(r.int() == 1, r.err)
 		},
 	})
 }
 
 // release deletes the entry if it is ours. late is how long an acquire of the
-// same token may still be on its way to the node; 0 if none is.
-func (v voter) release(e *entry, fence int64, late time.Duration, done func(answer)) {
-	v.lane.send(&call{
-		script: e.release, keys: e.keys, args: []any{e.token, fence, e.companionLife, late.Milliseconds()},
-		done: func(reply []any, _ bool, err error) {
+// same token may still be on its way to the node; 0 if none is. limit is how
+// long the caller would wait for the answer anyway; 0 if it would not.
+func (v voter) release(e *entry, fence int64, late, limit time.Duration, done func(answer)) {
+	args := e.plain
+	if fence != 0 || late != 0 {
+		args = e.releaseOf(fence, late)
+	}
+	v.send(&call{
+		script: e.release, args: args,
+		done: func(reply string, _ bool, err error) {
 			if err != nil {
 				done(answer{err: err})
 				return
 			}
-			r := replyReader{reply: reply}
-			out := answer{standing: standing(r.int(0)), left: time.Duration(r.int(1)) * time.Millisecond, found: r.string(2)}
-			out.err = r.err
+			r := replyReader{rest: reply}
+			out := answer{standing: standing(r.int()), left: r.ms()}
+			out.found, out.err = r.rest, r.err
 			done(out)
 		},
-	})
+	}, limit)
 }
 
 // bear marks the node. See birth.lua.
@@ -232,51 +259,35 @@ func (v voter) bear(marker string, nothingForgotten bool, longest time.Duration,
 		first = 1
 	}
 	v.lane.send(&call{
-		script: birthScript, keys: []string{marker}, args: []any{first, longest.Milliseconds(), v.run.load(), 0},
+		script: birthScript, args: command(birthScript, []string{marker}, first, longest.Milliseconds(), v.run.load(), 0),
 		// If it failed the next acquire finds the node unmarked again.
-		done: func([]any, bool, error) { done() },
+		done: func(string, bool, error) { done() },
 	})
 }
 
-// replyReader takes a script's reply apart and remembers the first thing that
-// is not as it should be.
+// replyReader takes a script's reply apart, part by part, and remembers the
+// first thing that is not as it should be. What is left at the end is text that
+// may be anything.
 type replyReader struct {
-	reply []any
-	err   error
+	rest string
+	err  error
 }
 
-func (r *replyReader) at(i int) any {
-	if i >= len(r.reply) {
-		r.fail()
-		return nil
+var errNoReply = errors.New("the node answered something that is not the script's reply")
+
+func (r *replyReader) int() int64 {
+	part, rest, _ := strings.Cut(r.rest, " ")
+	r.rest = rest
+	n, err := strconv.ParseInt(part, 10, 64)
+	if err != nil && r.err == nil {
+		r.err = errNoReply
 	}
-	return r.reply[i]
+	return n
 }
 
-func (r *replyReader) int(i int) int64 {
-	switch v := r.at(i).(type) {
-	case int64:
-		return v
-	case string:
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err == nil {
-			return n
-		}
-	}
-	r.fail()
-	return 0
-}
-
-func (r *replyReader) string(i int) string {
-	s, ok := r.at(i).(string)
-	if !ok {
-		r.fail()
-	}
-	return s
-}
-
-func (r *replyReader) fail() {
-	if r.err == nil {
-		r.err = fmt.Errorf("the node answered something that is not the script's reply")
-	}
+// ms reads a time, negative for no end. A server may claim any number, so it
+// is kept to what can be added to.
+func (r *replyReader) ms() time.Duration {
+	const most = int64(math.MaxInt64 / time.Millisecond / 2)
+	return time.Duration(min(max(r.int(), -1), most)) * time.Millisecond
 }

@@ -116,16 +116,18 @@ func inside(dir string) []int {
 // wantNothingLeft waits until all processes and files are gone.
 func wantNothingLeft(t *testing.T, temp string, pids []int) {
 	t.Helper()
-	for end := time.Now().Add(soon); ; time.Sleep(5 * time.Millisecond) {
-		files, _ := filepath.Glob(filepath.Join(temp, "*"))
-		left := append(slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return !alive(pid) }), inside(temp)...)
-		if len(files) == 0 && len(left) == 0 {
-			return
+	var files []string
+	var left []int
+	defer func() {
+		if t.Failed() {
+			t.Logf("left behind: processes %v, files %v", left, files)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("left behind: processes %v, files %v", left, files)
-		}
-	}
+	}()
+	labtest.Eventually(t, "nothing to be left", func() bool {
+		files, _ = filepath.Glob(filepath.Join(temp, "*"))
+		left = append(slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return !alive(pid) }), inside(temp)...)
+		return len(files) == 0 && len(left) == 0
+	})
 }
 
 func TestNothingIsLeftBehind(t *testing.T) {
@@ -222,11 +224,7 @@ func TestGuardianUnderAttack(t *testing.T) {
 	must(t, n.Restart(t.Context(), false))
 
 	must(t, syscall.Kill(l.GuardianPID(), syscall.SIGKILL))
-	for end := time.Now().Add(soon); alive(l.GuardianPID()); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the guardian does not die")
-		}
-	}
+	labtest.Eventually(t, "the end of the guardian", func() bool { return !alive(l.GuardianPID()) })
 	if err := n.Restart(t.Context(), false); err == nil || !strings.Contains(err.Error(), "guardian") {
 		t.Errorf("a restart without a guardian: %v", err)
 	}

@@ -45,11 +45,7 @@ func wantState(t *testing.T, n *lab.Node, want lab.State) {
 
 func awaitState(t *testing.T, n *lab.Node, want lab.State) {
 	t.Helper()
-	for end := time.Now().Add(soon); n.State() != want; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s is %q, want %q", n.Name(), n.State(), want)
-		}
-	}
+	labtest.Eventually(t, fmt.Sprintf("%s to be %q", n.Name(), want), func() bool { return n.State() == want })
 }
 
 func wantRefused(t *testing.T, addr string) {
@@ -272,7 +268,7 @@ func TestTimePassesWhileDown(t *testing.T) {
 
 		must(t, n.Kill())
 		killed := time.Now()
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // what must pass is time itself
 		down := time.Since(killed)
 		must(t, n.Restart(ctx, false))
 
@@ -367,16 +363,11 @@ func wire(args ...string) string {
 // awaitKey waits until a command that was given up on has been executed.
 func awaitKey(t *testing.T, c *redis.Client, key string) {
 	t.Helper()
-	for end := time.Now().Add(soon); ; time.Sleep(time.Millisecond) {
+	labtest.Eventually(t, key+" to be there", func() bool {
 		got, err := c.Exists(t.Context(), key).Result()
 		must(t, err)
-		if got == 1 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s never came to be", key)
-		}
-	}
+		return got == 1
+	})
 }
 
 func isTimeout(err error) bool {
@@ -448,11 +439,7 @@ func TestKeysExpire(t *testing.T) {
 		_, c := startOne(t, kind)
 		ctx := t.Context()
 		must(t, c.Set(ctx, "key", "x", 30*time.Millisecond).Err())
-		for end := time.Now().Add(soon); c.Exists(ctx, "key").Val() != 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the key is still there")
-			}
-		}
+		labtest.Eventually(t, "the end of the key", func() bool { return c.Exists(ctx, "key").Val() == 0 })
 	})
 }
 

@@ -30,8 +30,9 @@ type Decoded struct {
 	// Library is the name of the dialect that recognised the entry.
 	Library string
 	// Candidates are the libraries that write exactly this, when it is not
-	// one alone; then Library is the family's name, or Unknown. Evidence
-	// from elsewhere may narrow it down, see [Decoded.Narrow].
+	// one alone; then Library has the names of two with a slash between
+	// them, and of more it is Unknown. Evidence from elsewhere may single
+	// one out as Library, see [Decoded.Narrow]; the candidates stay.
 	Candidates []string
 	Confidence Confidence
 	// Kind is one of the kinds above, "" when not known.
@@ -74,10 +75,15 @@ type Holder struct {
 	// Count is how often the holder has entered, 1 where the library has no
 	// such count.
 	Count int
+	// Fence is the holder's fencing token as far as this node tells, 0 where
+	// it is not known. A release that goes to several nodes needs the
+	// largest that any of them tells.
+	Fence int64
 }
 
 // Habits is how a library treats its locks, as far as a person who looks at
-// one should know.
+// one should know. Where the versions of a library or its options differ, it is
+// what a person should reckon with.
 type Habits struct {
 	// Renews is how often a living holder sets the expiry anew at the
 	// latest, where the library does that on its own; zero when it does not
@@ -98,4 +104,8 @@ type Habits struct {
 	// Lingers says that the library keeps the key on purpose after the work
 	// is done.
 	Lingers bool
+	// Consequence is what a forced release sets off in the library beside
+	// freeing the lock: a clause that begins in lower case and has no full
+	// stop, "" where it is nothing in particular.
+	Consequence string
 }

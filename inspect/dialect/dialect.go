@@ -2,7 +2,10 @@ package dialect
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	"dlock/lockcore"
 )
 
 // Dialect is one lock library's way of writing locks. Implementations are
@@ -86,7 +89,30 @@ type Waiter struct {
 
 // dialects are asked in this order, more certain forms first; the last one
 // takes everything.
-var dialects = []Dialect{dlock{}, unknown{}}
+var dialects = []Dialect{
+	dlock{prefix: lockcore.DefaultPrefix},
+	// Known by the fields or members of a collection.
+	redisson{}, symfony{}, sidekiqUniqueJobs{}, dvSemaphore{},
+	// Known by a value that nothing else writes.
+	shedLock{}, phpRedisLock{}, madelson{}, spring{},
+	// Known by key and value together.
+	bullMQ{}, bull{}, malkusch{}, asynq{}, activeJob{}, celeryOnce{}, celerySingleton{}, redbeat{},
+	rq{}, arq{}, lock4j{}, dapr{}, hangfire{}, quartz{}, errorception{}, laravel{}, yii{},
+	redlockNet{}, redisObjects{}, huey{}, redisSemaphore{}, pythonRedisLock{},
+	rueidislock{name: "rueidislock"}, rueidislock{name: "valkeylock"},
+	// Known by the form of the value alone.
+	redisPy{}, redisMutex{}, redsync{}, redislock{}, redlockPy{}, elixirRedlock{},
+	nodeRedlock{}, redlockPHP{}, rslock{},
+	// Known by name only.
+	shared{name: "pottery"},
+	shared{name: "django-redis", habits: Habits{Endless: true}},
+	shared{name: "aioredlock", habits: Habits{Renews: 6 * time.Second, Recreates: true}},
+	shared{name: "redlock-rb", habits: Habits{Recreates: true}},
+	shared{name: "stackexchange.redis"},
+	shared{name: "go-zero", habits: Habits{Recreates: true}},
+	shared{name: "foundatio"},
+	unknown{},
+}
 
 // All returns the dialects in the order in which they are asked.
 func All() []Dialect { return slices.Clone(dialects) }
@@ -105,8 +131,10 @@ func Recognise(e Entry) (Decoded, Dialect) {
 	return Decoded{Library: Unknown}, unknown{}
 }
 
-// ByName returns the dialect with that name.
+// ByName returns the dialect with that name. Of two names with a slash between
+// them it is that of the first, since both release the same way.
 func ByName(name string) (Dialect, bool) {
+	name, _, _ = strings.Cut(name, "/")
 	for _, d := range dialects {
 		if d.Name() == name {
 			return d, true

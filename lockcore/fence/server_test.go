@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"modernc.org/sqlite"
 
+	"dlock/demo/lab/labtest"
 	"dlock/lockcore/fence"
 )
 
@@ -259,13 +260,9 @@ func (s *store) newest(t *testing.T, resource string) int64 {
 // awaitBlocked waits until a backend waits for another one's lock.
 func (s *store) awaitBlocked(t *testing.T, backend int64) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
-	for query(t, s.db, s.bind(s.blocked), backend) == 0 {
-		if time.Now().After(deadline) {
-			t.Fatalf("backend %d never waited", backend)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	labtest.Eventually(t, fmt.Sprintf("backend %d waiting", backend), func() bool {
+		return query(t, s.db, s.bind(s.blocked), backend) > 0
+	})
 }
 
 type querier interface {

@@ -10,11 +10,13 @@ package node
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -55,6 +57,13 @@ type Options struct {
 	// PoolSize bounds the connections to the node; 0 means go-redis'
 	// default of ten per CPU.
 	PoolSize int
+	// TLS encrypts connections to redis://, redis+sentinel:// and
+	// redis+cluster:// too; rediss:// always is. A unix socket never is.
+	TLS bool
+	// TLSConfig says whom to trust and who we are wherever TLS is used; see
+	// [TLSParts]. nil means the system's authorities and no certificate of
+	// our own. An empty ServerName means the host that is connected to.
+	TLSConfig *tls.Config
 	// ReadOnly refuses, before anything is sent, each command that is not
 	// known to only read. It is the last line of --read-only.
 	ReadOnly bool
@@ -84,15 +93,22 @@ const (
 // sentinels or a cluster make look like one. It is safe for concurrent use.
 // Close it when done.
 type Node struct {
-	name     string
-	addr     string
-	topology Topology
-	db       int
-	timeout  time.Duration
-	client   redis.UniversalClient
+	name       string
+	addr       string
+	topology   Topology
+	db         int
+	timeout    time.Duration
+	client     redis.UniversalClient
+	target     target
+	options    Options
+	nameless   atomic.Bool // the server refuses CLIENT SETNAME
+	untouching atomic.Bool // our commands are not to count as use of the keys
 
 	mu        sync.Mutex
 	onConnect []func(context.Context, *redis.Conn) error
+	servers   map[string]*Node         // by address, see Server
+	sentinels map[string]*redis.Client // by address
+	closed    bool
 }
 
 // Open makes a node of a URL:
@@ -121,21 +137,34 @@ func Open(rawURL string, o Options) (*Node, error) {
 	if t.topology == Cluster && t.db != 0 {
 		return nil, errors.New("a cluster has only database 0")
 	}
+	if t.username != "" && t.password == "" || o.SentinelUsername != "" && o.SentinelPassword == "" {
+		return nil, errors.New("a user name is given without its password, so nobody can be logged in; a password alone is written redis://:password@host")
+	}
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
 	if o.DialTimeout <= 0 {
 		o.DialTimeout = DefaultDialTimeout
 	}
-	n := &Node{name: o.Name, addr: t.display(), topology: t.topology, db: t.db, timeout: o.Timeout}
+	return open(t, o), nil
+}
+
+// open makes a node of a target and options that are complete.
+func open(t target, o Options) *Node {
+	n := &Node{name: o.Name, addr: t.display(), topology: t.topology, db: t.db, timeout: o.Timeout, target: t, options: o}
 	if n.name == "" {
 		n.name = n.addr
 	}
+	o = o.dialing(&t)
 	n.client = connect(t, o, n.connected)
+	if s := NewSecrets(t.username, t.password, o.SentinelUsername, o.SentinelPassword); len(s.words) > 0 {
+		n.client.AddHook(redaction{s})
+	}
+	watchStages(n.client, t.topology)
 	if o.ReadOnly {
 		n.client.AddHook(readOnlyGuard{})
 	}
-	return n, nil
+	return n
 }
 
 // The settings below are the same for each client, and each has its reason:
@@ -222,7 +251,9 @@ func (n *Node) DB() int { return n.db }
 // Timeout is the limit of one command on the wire.
 func (n *Node) Timeout() time.Duration { return n.timeout }
 
-// Client is the connection pool to the node.
+// Client is the connection pool to the node. The errors of its commands do not
+// repeat the node's own user name and password, even where the server does;
+// those of subscriptions and of single connections taken from it may.
 func (n *Node) Client() redis.UniversalClient { return n.client }
 
 // OnConnect adds something to do on each new connection, before any command is
@@ -235,6 +266,12 @@ func (n *Node) OnConnect(do func(context.Context, *redis.Conn) error) {
 }
 
 func (n *Node) connected(ctx context.Context, cn *redis.Conn) error {
+	if err := n.introduce(ctx, cn); err != nil {
+		return err
+	}
+	if err := n.leaveIdleTimes(ctx, cn); err != nil {
+		return err
+	}
 	n.mu.Lock()
 	all := n.onConnect
 	n.mu.Unlock()
@@ -246,8 +283,45 @@ func (n *Node) connected(ctx context.Context, cn *redis.Conn) error {
 	return nil
 }
 
-// Close drops all connections. Commands sent afterwards fail.
-func (n *Node) Close() error { return n.client.Close() }
+// ClientName is what connections call themselves in CLIENT LIST, where the
+// server permits it.
+const ClientName = "dlock"
+
+// introduce gives a new connection its name. A server that refuses is not asked
+// again.
+func (n *Node) introduce(ctx context.Context, cn *redis.Conn) error {
+	if n.nameless.Load() {
+		return nil
+	}
+	err := cn.ClientSetName(ctx, ClientName).Err()
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return err
+	}
+	switch Classify(err) {
+	case Forbidden, Refused:
+		n.nameless.Store(true)
+	}
+	return nil
+}
+
+// Close drops all connections, also those to the node's servers. Commands sent
+// afterwards fail.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	n.closed = true
+	servers, sentinels := n.servers, n.sentinels
+	n.servers, n.sentinels = nil, nil
+	n.mu.Unlock()
+	err := n.client.Close()
+	for _, s := range servers {
+		err = errors.Join(err, s.Close())
+	}
+	for _, c := range sentinels {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
 
 // Ping reports whether the node answers at all, even with an error: a server
 // that refuses PING to this user is there.

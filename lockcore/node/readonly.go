@@ -17,7 +17,7 @@ var ErrReadOnly = errors.New("refused by --read-only")
 // subcommands that are harmless where not all are. It is a list of what is
 // allowed, so that a command nobody thought of is refused.
 var reads = map[string][]string{
-	"hello": nil, "auth": nil, "select": nil, "ping": nil, "echo": nil, "quit": nil, "readonly": nil,
+	"hello": nil, "auth": nil, "select": nil, "ping": nil, "echo": nil, "quit": nil, "readonly": nil, "asking": nil,
 	"scan": nil, "pttl": nil, "ttl": nil, "pexpiretime": nil, "type": nil, "exists": nil, "dbsize": nil,
 	"get": nil, "strlen": nil, "getrange": nil, "mget": nil,
 	"hget": nil, "hmget": nil, "hgetall": nil, "hlen": nil, "hscan": nil,

@@ -161,3 +161,34 @@ func addresses(hosts []string, port string) ([]string, error) {
 	}
 	return out, nil
 }
+
+// Mask returns a node's URL as it may be shown: complete, and with [hidden] in
+// place of its password. The error is that of [Open].
+func Mask(rawURL string) (string, error) {
+	t, err := parse(rawURL)
+	if err != nil {
+		return "", err
+	}
+	scheme, _, _ := strings.Cut(rawURL, "://")
+	var b strings.Builder
+	b.WriteString(strings.ToLower(scheme) + "://")
+	switch {
+	case t.password != "":
+		b.WriteString(t.username + ":[hidden]@")
+	case t.username != "":
+		// It may be a password that lost its colon.
+		b.WriteString("[hidden]@")
+	}
+	b.WriteString(strings.Join(t.addrs, ","))
+	if t.topology == Sentinel {
+		b.WriteString("/" + t.master)
+	}
+	switch {
+	case t.db < 0:
+	case t.network == "unix":
+		b.WriteString("?db=" + strconv.Itoa(t.db))
+	default:
+		b.WriteString("/" + strconv.Itoa(t.db))
+	}
+	return b.String(), nil
+}

@@ -17,18 +17,18 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local birth, longest, run = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+) (.*)$')
 if not birth then
   if ARGV[4] == '1' then
-    return 0
+    return '0'
   end
   birth = ARGV[1] == '1' and '0' or string.format('%.0f', now)
   redis.call('SET', KEYS[1], birth .. ' ' .. ARGV[2] .. ' ' .. ARGV[3])
-  return 1
+  return '1'
 end
 if ARGV[3] == '' or run == ARGV[3] then
-  return 0
+  return '0'
 end
 if run ~= '' then
   -- Restarted with its data, but perhaps without the last second of it.
   birth = string.format('%.0f', now)
 end
 redis.call('SET', KEYS[1], birth .. ' ' .. longest .. ' ' .. ARGV[3])
-return 1
+return '1'

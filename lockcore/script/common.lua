@@ -1,58 +1,57 @@
--- What the scripts share. It is put in front of each of them.
---
--- KEYS[1] the lock: string, the holder's token
--- KEYS[2] fence companion: hash, fence and since
--- KEYS[3] queue companion: sorted set, waiting tokens by ticket
--- KEYS[4] wait companion: hash, by token what a waiter left for being served:
---         "<until> <ttl> <least> <life> <channel>", or "gone <until>" for a
---         token that was released before its acquire arrived
--- KEYS[5] marker of this node: string "<birth> <longest> <run>"; only where
---         nodes that lost their data must stay out (see birth.lua)
-local LOCK, FENCE, QUEUE, WAIT, MARKER = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+-- What the scripts on a lock share. It stands behind free.lua, still.lua and
+-- own.lua, which settle the common cases: each function that is defined here
+-- costs a call as much as a fast command, whether or not it is used.
 
 -- The largest fencing token: beyond it a number plus one is the same number.
 local LARGEST = 9007199254740991
 
--- Lua would print a large number as 9.007199254741e+15.
+-- A number's digits. Lua itself gives no more than 14 of them and would write
+-- a larger one as 9.007199254741e+15.
 local function int(n)
+  if n < 1e14 then
+    return n .. ''
+  end
   return string.format('%.0f', n)
 end
 
 -- The node's clock in ms. A script sees one frozen "now"; it is read when it
--- is first needed, since each call costs as much as the rest of a fast script.
+-- is first needed.
 local clock
 local function now()
   if not clock then
     local time = redis.call('TIME')
-    clock = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    clock = time[1] * 1000 + math.floor(time[2] / 1000)
   end
   return clock
 end
 
-local function fence_of()
-  return tonumber(redis.call('HGET', FENCE, 'fence') or '0') or 0
+-- The newest fencing token and the text of when it was granted. Nothing if
+-- what is stored there is no counter of ours; it is then left alone.
+local function counter()
+  local stored = redis.pcall('GET', FENCE)
+  if not stored then
+    return 0, '0'
+  end
+  if type(stored) ~= 'string' then
+    return nil
+  end
+  local fence, since = string.match(stored, '^(%d+) (%d+)$')
+  return tonumber(fence or ''), since
 end
 
--- Make a token the owner. The lock must be free. since is when the last grant
--- was made, as HMGET gives it.
-local function grant(token, ttl, fence, life, since)
+local function count(fence, since, life)
+  if life == '0' then
+    redis.call('SET', FENCE, fence .. ' ' .. since)
+  else
+    redis.call('SET', FENCE, fence .. ' ' .. since, 'PX', life)
+  end
+end
+
+-- Make a token the owner. The lock must be free. The counter goes first: if
+-- the second command failed, a number would be skipped and none repeated.
+local function grant(token, ttl, fence, life)
+  count(fence, int(now()), life)
   redis.call('SET', LOCK, token, 'PX', ttl)
-  redis.call('HSET', FENCE, 'fence', int(fence), 'since', int(now()))
-  -- The companion's life is much longer than an hour, so refreshing it once
-  -- an hour keeps it.
-  if life ~= '0' and now() - (tonumber(since or '0')) > 3600000 then
-    redis.call('PEXPIRE', FENCE, life)
-  end
-end
-
-local function raise_fence(fence, life)
-  fence = tonumber(fence)
-  if fence > 0 and fence_of() < fence then
-    redis.call('HSET', FENCE, 'fence', int(fence))
-    if life ~= '0' then
-      redis.call('PEXPIRE', FENCE, life)
-    end
-  end
 end
 
 -- The value under the lock's key: a string, false if it is free, or '' for a
@@ -75,12 +74,25 @@ local function quarantine()
   if not birth then
     return -1, 0
   end
-  birth, longest = tonumber(birth), tonumber(longest)
-  if birth == 0 then
+  longest = tonumber(longest)
+  if birth == '0' then
     return 0, longest
   end
   -- A hundredth more, for clocks that run at different rates.
   return math.max(0, birth + longest + math.ceil(longest / 100) - now()), longest
+end
+
+-- Bring the counter up to a fencing token that was granted elsewhere. Answers
+-- whether it is at least that now.
+local function raise_fence(fence, life)
+  local own, since = counter()
+  if not own then
+    return false
+  end
+  if own < fence then
+    count(int(fence), since, life)
+  end
+  return true
 end
 
 -- Keep the companions of a waiting token for at least this long.
@@ -139,12 +151,11 @@ local function serve(ticket)
       string.match(redis.call('HGET', WAIT, token) or '', '^(%d+) (%d+) (%d+) (%d+) (%S+)$')
     leave_queue(token)
     if until_ and tonumber(until_) >= now() then
-      local last = redis.call('HMGET', FENCE, 'fence', 'since')
-      local fence = math.max((tonumber(last[1] or '0') or LARGEST) + 1, tonumber(least))
+      local fence = math.max((counter() or LARGEST) + 1, tonumber(least))
       local heard = fence <= LARGEST and
         redis.pcall('PUBLISH', channel, 'granted ' .. int(fence) .. ' ' .. token .. ' ' .. LOCK)
       if type(heard) == 'number' and heard > 0 then
-        grant(token, ttl, fence, life, last[2])
+        grant(token, ttl, int(fence), life)
         return true, false
       end
     end

@@ -6,8 +6,7 @@
 -- ARGV[1] token    ARGV[2] fencing token    ARGV[3] life of the companion, ms; 0 for ever
 --
 -- Answers 1 if the entry is ours and the number is stored, else 0.
-if holder_of() ~= ARGV[1] then
-  return 0
+if holder_of() == ARGV[1] and raise_fence(tonumber(ARGV[2]), ARGV[3]) then
+  return '1'
 end
-raise_fence(ARGV[2], ARGV[3])
-return 1
+return '0'

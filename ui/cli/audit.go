@@ -83,16 +83,14 @@ var errNoStateDir = errors.New("there is no home directory to keep it in")
 // openAudit opens the audit file before anything is sent, so that a release
 // that could not be recorded does not happen.
 func (p *program) openAudit(command, reason string) (*auditor, error) {
-	name := p.settings.audit
-	if name == "none" {
+	name := p.settings.auditFile(p.env)
+	switch name {
+	case "none":
 		return nil, nil
+	case "":
+		return nil, errNoStateDir
 	}
-	if name == "" {
-		dir := p.env.stateDir()
-		if dir == "" {
-			return nil, errNoStateDir
-		}
-		name = filepath.Join(dir, "dlock", "audit.jsonl")
+	if p.settings.audit == "" {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return nil, errors.New(osReason(err))
 		}

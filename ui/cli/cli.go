@@ -41,6 +41,8 @@ type program struct {
 	connect  func(s *settings, readOnly bool) (*connection, error)
 	runTUI   tuiRunner
 	demo     demoStarter
+	// readSecret asks a person on the terminal and shows nothing of the answer.
+	readSecret func(ctx context.Context, prompt string) (string, error)
 
 	settings settings
 	debug    *slog.Logger
@@ -60,17 +62,18 @@ type inspector interface {
 func newProgram(env []string, stdin io.Reader, stdout, stderr io.Writer) *program {
 	e := newEnvironment(env)
 	return &program{
-		env:      e,
-		stdin:    stdin,
-		stdout:   stdout,
-		stderr:   stderr,
-		terminal: realTerminal,
-		now:      time.Now,
-		identity: func() identity { return whoami(e) },
-		connect:  connect,
-		runTUI:   runTUI,
-		demo:     startDemo,
-		debug:    slog.New(slog.DiscardHandler),
+		env:        e,
+		stdin:      stdin,
+		stdout:     stdout,
+		stderr:     stderr,
+		terminal:   realTerminal,
+		now:        time.Now,
+		identity:   func() identity { return whoami(e) },
+		connect:    connect,
+		runTUI:     runTUI,
+		demo:       startDemo,
+		readSecret: readTerminal,
+		debug:      slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -132,12 +135,12 @@ func (p *program) report(ctx context.Context, err error) int {
 // say prints one line of talk. Its text is made safe as a whole, since errors
 // of a server may be part of it.
 func (p *program) say(format string, args ...any) {
-	line := p.redactor().redact(fmt.Sprintf(format, args...))
+	line := p.redactor().Redact(fmt.Sprintf(format, args...))
 	fmt.Fprintf(p.stderr, "dlock: %s\n", text.Escaped(line))
 }
 
 func (p *program) redactor() redactor {
-	return newRedactor(p.settings.nodes, p.settings.password)
+	return newRedactor(p.settings.nodes, p.settings.password, p.settings.sentinelPassword)
 }
 
 func errText(err error) string {
@@ -164,12 +167,13 @@ func (p *program) root() *cobra.Command {
 		return usage("%s", flagSentence(err, func(name string) string { return nearFlag(c, name) }))
 	})
 	p.settings.register(root.PersistentFlags())
+	p.completeProfiles(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return p.prepare(c) }
 	root.SetUsageTemplate(usageTemplate)
 	root.SetHelpCommand(helpCommand())
 
 	root.AddCommand(p.topCommand("top"), p.lsCommand(), p.getCommand(), p.releaseCommand(),
-		p.runCommand(), p.acquireCommand(), p.extendCommand(), p.unlockCommand(), p.demoCommand(), versionCommand(p))
+		p.runCommand(), p.acquireCommand(), p.extendCommand(), p.unlockCommand(), p.demoCommand(), p.configCommand(), versionCommand(p))
 	addCompletion(root)
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
@@ -178,8 +182,9 @@ func (p *program) root() *cobra.Command {
 	return root
 }
 
-// prepare settles flags and environment before a command runs.
-func (p *program) prepare(c *cobra.Command) error {
+// prepare settles flags, environment and profile before a command runs.
+func (p *program) prepare(command *cobra.Command) error {
+	c := command
 	for ; c.HasParent(); c = c.Parent() {
 		switch c.Name() {
 		case "version", "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
@@ -187,11 +192,17 @@ func (p *program) prepare(c *cobra.Command) error {
 			return nil
 		}
 	}
-	s := &p.settings
-	if err := s.resolve(c.Root().PersistentFlags(), p.env); err != nil {
+	demo := command.Name() == "demo"
+	if err := p.settings.resolve(c.Root().PersistentFlags(), p.env, demo); err != nil {
 		return err
 	}
-	return p.openDebug()
+	if err := p.openDebug(); err != nil {
+		return err
+	}
+	if demo || command.Name() == "config" {
+		return nil // nothing is logged in to
+	}
+	return p.askPassword(command.Context())
 }
 
 func (p *program) openDebug() error {
@@ -215,6 +226,9 @@ func (p *program) open(readOnly bool) (in inspector, addrs []string, done func()
 	c, err := p.connect(&p.settings, readOnly)
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	if p.settings.insecure {
+		p.say("%s: the nodes' certificates are not checked, so anybody in between can read and change everything", p.settings.origins["insecure"])
 	}
 	return &guarded{inspector: c.inspector, redactor: p.redactor(), debug: p.debug}, c.addrs, c.close, nil
 }

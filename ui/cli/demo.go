@@ -99,6 +99,8 @@ func (p *program) demoLive(ctx context.Context, conf demo.Config) (err error) {
 	// credentials go there.
 	p.settings.nodes, p.settings.nodesFrom = d.URLs(), "the demo"
 	p.settings.user, p.settings.password, p.settings.db, p.settings.match = "", "", 0, nil
+	p.settings.sentinelUser, p.settings.tls, p.settings.insecure = "", false, false
+	p.settings.cacert, p.settings.cert, p.settings.key, p.settings.sni = "", "", "", ""
 	in, _, done, err := p.open(p.settings.readOnly)
 	if err != nil {
 		return err

@@ -58,6 +58,22 @@ func (e environment) stateDir() string {
 	return ""
 }
 
+// configDir is where programs keep what a person has settled, "" when the
+// environment does not tell.
+func (e environment) configDir() string {
+	if v, _ := e.get("XDG_CONFIG_HOME"); v != "" {
+		return v
+	}
+	if runtime.GOOS == "windows" {
+		v, _ := e.get("APPDATA")
+		return v
+	}
+	if v, _ := e.get("HOME"); v != "" {
+		return v + "/.config"
+	}
+	return ""
+}
+
 // plainCharset reports that the locale asks for ASCII in so many words. An
 // unset locale does not: containers rarely set one and their terminals speak
 // UTF-8 all the same.

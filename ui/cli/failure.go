@@ -71,7 +71,7 @@ func (l *locking) why(resource string, err error) failure {
 	if wrong, ok := strings.CutPrefix(err.Error(), libraryPrefix); ok {
 		return failure{code: exitUsage, sentence: wrong}
 	}
-	return failure{code: exitFailure, outcome: outcomeFailed, sentence: l.redactor.redact(err.Error())}
+	return failure{code: exitFailure, outcome: outcomeFailed, sentence: l.redactor.Redact(err.Error())}
 }
 
 // notAcquired says who holds the lock, and for how long.
@@ -152,7 +152,7 @@ func (l *locking) reasons(nodes []lockcore.NodeError) string {
 			}
 		}
 		// First, since a password that was escaped is not found any more.
-		parts[i] = string(text.CleanMax(l.redactor.redact(reason), 300))
+		parts[i] = string(text.CleanMax(l.redactor.Redact(reason), 300))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -83,7 +83,7 @@ func TestPasswordsInURLsWithSeveralHostsAreKnown(t *testing.T) {
 	for _, raw := range []string{
 		"redis+sentinel://u:hunter22@h1:1,h2:2/m/0", "redis+cluster://:hunter22@h1:1,h2:2,h3:3", "redis+cluster://hunter22@h1,h2:2", "redis://:hunter22@h",
 	} {
-		if got := newRedactor([]string{raw}, "").redact("ERR auth hunter22"); strings.Contains(got, "hunter22") {
+		if got := newRedactor([]string{raw}, "").Redact("ERR auth hunter22"); strings.Contains(got, "hunter22") {
 			t.Errorf("%s: %s", raw, got)
 		}
 	}

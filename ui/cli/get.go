@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,12 +15,13 @@ import (
 
 func (p *program) getCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:        "get KEY… [options]",
-		SuggestFor: []string{"show", "inspect", "describe", "info"},
-		Short:      "Show locks in full, node by node",
-		Long:       getHelp,
-		Example:    getExamples,
-		Args:       needKeys,
+		Use:               "get KEY… [options]",
+		SuggestFor:        []string{"show", "inspect", "describe", "info"},
+		Short:             "Show locks in full, node by node",
+		Long:              getHelp,
+		Example:           getExamples,
+		Args:              needKeys,
+		ValidArgsFunction: p.completeKeys,
 		RunE: func(c *cobra.Command, args []string) error {
 			format, err := p.format("text", "json", "jsonl")
 			if err != nil {
@@ -62,7 +62,9 @@ func (p *program) get(ctx context.Context, format string, keys []string) error {
 			code = worse(code, exitRefused)
 		}
 	}
-	if gap := silent(s); gap.code != exitOK {
+	// Where all nodes answer, what may not be read was said already.
+	said := code == exitRefused && s.Target.Up() == len(s.Target.Nodes)
+	if gap := silent(s); gap.code != exitOK && !said {
 		p.say("%s", gap.sentence)
 		if code != exitRefused {
 			// A lock that the other nodes do not have may still be there.
@@ -198,13 +200,7 @@ func (p *program) releaseHint(b *strings.Builder, l look, lock inspect.Lock) {
 			b.WriteByte('\n')
 		}
 		named++
-		options := []string{"--token", o.Token}
-		if p.settings.db != 0 {
-			options = append(options, "--db", strconv.Itoa(p.settings.db))
-		}
-		if p.settings.user != "" {
-			options = append(options, "--user", p.settings.user)
-		}
+		options := append([]string{"--token", o.Token}, p.settings.repeated()...)
 		fmt.Fprintf(b, "%s%s\n", label(name), l.paint(faint, string(shellCommand("release", []string{lock.ID.Key}, options...))))
 	}
 	if named > 0 && p.settings.nodesFrom == "--node" {

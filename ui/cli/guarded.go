@@ -60,7 +60,7 @@ func (g *guarded) seen(what string, s inspect.Snapshot, err error) inspect.Snaps
 	if !g.debug.Enabled(context.Background(), slog.LevelDebug) {
 		return s
 	}
-	g.debug.Debug(what, "seq", s.Seq, "locks", len(s.Locks), "complete", s.Complete, "error", g.redactor.redact(errText(err)))
+	g.debug.Debug(what, "seq", s.Seq, "locks", len(s.Locks), "complete", s.Complete, "error", g.redactor.Redact(errText(err)))
 	for _, n := range s.Target.Nodes {
 		g.debug.Debug("node", "seq", s.Seq, "name", n.Name, "addr", n.Addr, "state", n.State, "error", n.Error, "rtt", n.RTT.Value, "commands", n.Commands)
 	}

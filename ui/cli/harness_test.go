@@ -28,6 +28,8 @@ type invocation struct {
 	tui  tuiRunner
 	demo demoStarter
 	ctx  context.Context
+
+	secret string // what is typed when a password is asked for
 }
 
 type ending struct {
@@ -35,6 +37,7 @@ type ending struct {
 	out, err string
 	settings settings // as they stood at the end
 	readOnly []bool   // how each connection was opened
+	prompts  []string // what was asked for
 }
 
 func (inv invocation) run(t *testing.T) ending {
@@ -81,6 +84,10 @@ func (inv invocation) run(t *testing.T) ending {
 			c.addrs = append(c.addrs, n.Addr())
 		}
 		return c, nil
+	}
+	p.readSecret = func(_ context.Context, prompt string) (string, error) {
+		end.prompts = append(end.prompts, prompt)
+		return inv.secret, nil
 	}
 	p.runTUI = func(context.Context, tui.Config, tui.Source) error {
 		t.Error("the live view was started")

@@ -38,12 +38,17 @@ Without a command it opens the live view. One --node is one deployment; several
 are independent nodes that vote, and a lock is held if more than half of those
 configured store the same token.
 
-Environment (an option on the command line comes first):
+Each setting comes from an option of the command line, else from its variable,
+else from the profile, else it has a default; dlock config shows them all.
+
+Environment:
   DLOCK_NODES          node URLs, separated by spaces; then REDIS_URL
-  DLOCK_PASSWORD       password where the URL has none; then the file that
-                       DLOCK_PASSWORD_FILE names, then REDISCLI_AUTH
-  DLOCK_READ_ONLY=true and DLOCK_DB, _USER, _TIMEOUT, _INTERVAL, _MATCH,
-                       _STUCK_AFTER, _AUDIT, _COLOR, _ASCII, _THEME, _DEBUG
+  DLOCK_PASSWORD       password where the URL has none; else in the file that
+                       DLOCK_PASSWORD_FILE names, else of the profile, else
+                       REDISCLI_AUTH. --askpass asks for it
+  DLOCK_SENTINEL_PASSWORD, DLOCK_SENTINEL_PASSWORD_FILE   for the sentinels
+  DLOCK_PROFILE, DLOCK_CONFIG       which profile of which config file
+  DLOCK_READ_ONLY, DLOCK_TIMEOUT …  DLOCK_ and the option's name, for most
   NO_COLOR, CLICOLOR=0, TERM=dumb   no colour
 
 Exit codes:
@@ -178,6 +183,19 @@ reached, so that others wait until its time to live ends; 6 no node answers.`
 
 const unlockExamples = `  dlock unlock orders:42 --token "$TOKEN"
   DLOCK_TOKEN=$TOKEN dlock unlock orders:42`
+const configHelp = `Show each setting, its value and where that came from: an option, a variable of
+the environment, a line of the config file, or the default. Passwords are shown
+as set or not set.
+
+Profiles of a config file ($XDG_CONFIG_HOME/dlock/config.toml) name nodes, and how
+to reach and show them; --profile NAME, DLOCK_PROFILE or default_profile in the
+file chooses one. A profile's credentials go to its own nodes: where others are in
+force, by --node, DLOCK_NODES or REDIS_URL, what it says about reaching nodes
+does not count, unless --node and --profile stand on one command line.`
+
+const configExamples = `  dlock config
+  dlock config --profile prod -o json
+  dlock config --example > ~/.config/dlock/config.toml`
 
 const demoHelp = `Start nodes of our own, workers that contend for a few resources, and the live
 view over them. Break nodes from the view and see what the lock, the quorum and

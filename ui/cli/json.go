@@ -240,8 +240,8 @@ func newLock(l inspect.Lock, now time.Time) jsonLock {
 
 func newHolder(l inspect.Lock) *jsonHolder {
 	o, ok := l.Holder()
-	if !ok {
-		return nil
+	if !ok || l.State == inspect.Split || l.State == inspect.Partial {
+		return nil // a holder is who has a quorum, or may have one
 	}
 	h := &jsonHolder{
 		Owner: orNull(textForJSON(o.Name)),

@@ -22,12 +22,14 @@ import (
 type site struct {
 	t     *testing.T
 	lab   *lab.Lab
+	urls  []string
 	state string
 }
 
 func newSite(t *testing.T, kind lab.Kind, nodes int, args ...string) *site {
 	t.Helper()
-	return &site{t: t, lab: labtest.Start(t, lab.Config{Nodes: nodes, Kind: kind, Args: args}), state: t.TempDir()}
+	l := labtest.Start(t, lab.Config{Nodes: nodes, Kind: kind, Args: args})
+	return &site{t: t, lab: l, urls: l.URLs(), state: t.TempDir()}
 }
 
 // run runs the program as main does, with the lab's nodes in the environment.
@@ -36,7 +38,7 @@ func newSite(t *testing.T, kind lab.Kind, nodes int, args ...string) *site {
 func (s *site) run(args ...string) ending {
 	s.t.Helper()
 	var out, errs bytes.Buffer
-	env := []string{"DLOCK_NODES=" + strings.Join(s.lab.URLs(), " "), "XDG_STATE_HOME=" + s.state, "DLOCK_TIMEOUT=2s"}
+	env := []string{"DLOCK_NODES=" + strings.Join(s.urls, " "), "XDG_STATE_HOME=" + s.state, "DLOCK_TIMEOUT=2s"}
 	code := Main(s.t.Context(), args, env, strings.NewReader(""), &out, &errs)
 	return ending{code: code, out: out.String(), err: errs.String()}
 }

@@ -201,7 +201,7 @@ func TestNoSecretOutlivesTheRedactor(t *testing.T) {
 		secret := rapid.StringMatching(`[A-Z0-9!#%&*]{4,12}`).Draw(rt, "secret")
 		text := rapid.String().Draw(rt, "before") + secret + rapid.String().Draw(rt, "after")
 		r := newRedactor([]string{"redis://h"}, secret)
-		if got := r.redact(text); strings.Contains(got, secret) {
+		if got := r.Redact(text); strings.Contains(got, secret) {
 			rt.Fatalf("%q stays in %q", secret, got)
 		}
 	})
@@ -217,7 +217,7 @@ func TestShortSecretsAreReplacedAsWords(t *testing.T) {
 		{"ee e ee", "ee [hidden] ee"},
 		{"", ""},
 	} {
-		if got := r.redact(c.in); got != c.want {
+		if got := r.Redact(c.in); got != c.want {
 			t.Errorf("%q: %q, want %q", c.in, got, c.want)
 		}
 	}
@@ -232,7 +232,7 @@ func TestRedactingLeavesTheSnapshotAlone(t *testing.T) {
 	s.Events = []inspect.Event{{Text: "hunter22"}}
 	clean := newRedactor(nil, "hunter22").snapshot(s)
 	for _, got := range []string{clean.Target.Nodes[1].Error, clean.Locks[0].Copies[1].Error, clean.Locks[0].Findings[0].Text, clean.Events[0].Text} {
-		if strings.Contains(got, "hunter22") || !strings.Contains(got, hidden) {
+		if strings.Contains(got, "hunter22") || !strings.Contains(got, "[hidden]") {
 			t.Errorf("%q", got)
 		}
 	}

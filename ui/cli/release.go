@@ -32,12 +32,13 @@ func (o releaseOptions) conditional() bool { return o.hasToken || o.ifNoExpiry |
 func (p *program) releaseCommand() *cobra.Command {
 	var o releaseOptions
 	c := &cobra.Command{
-		Use:        "release KEY… --token T [options]",
-		SuggestFor: []string{"delete", "del", "rm", "clear", "free", "force-release"},
-		Short:      "Delete a lock that is stuck, if it still is the one that was seen",
-		Long:       releaseHelp,
-		Example:    releaseExamples,
-		Args:       needKeys,
+		Use:               "release KEY… --token T [options]",
+		SuggestFor:        []string{"delete", "del", "rm", "clear", "free", "force-release"},
+		Short:             "Delete a lock that is stuck, if it still is the one that was seen",
+		Long:              releaseHelp,
+		Example:           releaseExamples,
+		Args:              needKeys,
+		ValidArgsFunction: p.completeKeys,
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := p.format("text"); err != nil {
 				return err

@@ -6,112 +6,51 @@ import (
 	"strings"
 
 	"dlock/inspect"
+	"dlock/lockcore/node"
 )
 
-// redactor takes passwords out of texts that servers and libraries wrote. We
-// never print a password ourselves, but a server that does not know a command
-// answers with the command's arguments, and those of AUTH and HELLO are
-// credentials.
-type redactor struct{ secrets []string }
+// redactor takes passwords out of texts that servers and libraries wrote, also
+// where they did not come as an error of a node.
+type redactor struct{ node.Secrets }
 
-func newRedactor(urls []string, password string) redactor {
-	var r redactor
-	r.add(password)
+func newRedactor(urls []string, passwords ...string) redactor {
+	secrets := slices.Clone(passwords)
 	for _, raw := range urls {
 		user := userinfo(raw)
 		if user == nil {
 			continue
 		}
 		if p, ok := user.Password(); ok {
-			r.add(p)
 			_, escaped, _ := strings.Cut(user.String(), ":")
-			r.add(escaped)
+			secrets = append(secrets, p, escaped)
 		} else {
 			// redis://secret@host is a common slip for redis://:secret@host.
-			r.add(user.Username())
+			secrets = append(secrets, user.Username())
 		}
 	}
-	// Longest first, so that a password that contains another one does not
-	// leave its rest behind.
-	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) })
-	return r
+	return redactor{node.NewSecrets(secrets...)}
 }
 
-// userinfo is what stands before the hosts of a URL, nil if nothing does or the
-// URL cannot be read. Only the first host is left in: url.Parse knows no more.
+// userinfo is what stands before the hosts of a node's URL, nil if nothing
+// does or it cannot be read. A URL with several hosts is none that net/url
+// reads as a whole.
 func userinfo(raw string) *url.Userinfo {
-	scheme, rest, _ := strings.Cut(raw, "://")
-	authority := rest
+	scheme, rest, found := strings.Cut(raw, "://")
+	if !found {
+		return nil
+	}
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		authority = rest[:end]
+		rest = rest[:end]
 	}
-	at := strings.LastIndexByte(authority, '@') + 1
-	if first, _, several := strings.Cut(authority[at:], ","); several {
-		raw = scheme + "://" + authority[:at] + first + rest[len(authority):]
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 {
+		return nil
 	}
-	u, err := url.Parse(raw)
+	u, err := url.Parse(scheme + "://" + rest[:at] + "@h")
 	if err != nil {
 		return nil
 	}
 	return u.User
-}
-
-func (r *redactor) add(secret string) {
-	if secret != "" && !slices.Contains(r.secrets, secret) {
-		r.secrets = append(r.secrets, secret)
-	}
-}
-
-const hidden = "[hidden]"
-
-// shortSecret is the length up to which a secret is only replaced where it
-// stands as a word of its own: replacing every "e" of a sentence would hide
-// nothing and tell what the password is.
-const shortSecret = 3
-
-// redact returns the text without a secret in it.
-func (r redactor) redact(s string) string {
-	if s == "" {
-		return s
-	}
-	// The words of Redis in front of the arguments it did not understand.
-	const echo = "with args beginning with"
-	if before, _, found := strings.Cut(s, echo); found {
-		s = before + "with arguments " + hidden
-	}
-	for _, secret := range r.secrets {
-		if len(secret) > shortSecret {
-			s = strings.ReplaceAll(s, secret, hidden)
-		} else {
-			s = replaceWord(s, secret)
-		}
-	}
-	return s
-}
-
-func replaceWord(s, word string) string {
-	var b strings.Builder
-	kept := 0
-	for from := 0; ; {
-		i := strings.Index(s[from:], word)
-		if i < 0 {
-			break
-		}
-		start, end := from+i, from+i+len(word)
-		if (start == 0 || !wordByte(s[start-1])) && (end == len(s) || !wordByte(s[end])) {
-			b.WriteString(s[kept:start])
-			b.WriteString(hidden)
-			kept, from = end, end
-		} else {
-			from = start + 1
-		}
-	}
-	b.WriteString(s[kept:])
-	return b.String()
-}
-
-func wordByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
 // snapshot returns s with every text that a server or the network wrote
@@ -121,6 +60,7 @@ func (r redactor) snapshot(s inspect.Snapshot) inspect.Snapshot {
 	s.Target.Nodes = mapChanged(s.Target.Nodes, func(n *inspect.NodeStatus) bool { return r.replace(&n.Error) })
 	s.Events = mapChanged(s.Events, func(e *inspect.Event) bool { return r.replace(&e.Text) })
 	s.Locks = mapChanged(s.Locks, r.lock)
+	s.Findings = mapChanged(s.Findings, func(f *inspect.NodeFinding) bool { return r.replace(&f.Text) })
 	return s
 }
 
@@ -144,7 +84,7 @@ func (r redactor) result(res inspect.Result) inspect.Result {
 }
 
 func (r redactor) replace(s *string) bool {
-	clean := r.redact(*s)
+	clean := r.Redact(*s)
 	if clean == *s {
 		return false
 	}

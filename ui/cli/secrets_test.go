@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -14,6 +16,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"dlock/ui/text"
 )
 
 // tattler is a server that answers each command with an error that repeats the
@@ -83,7 +89,21 @@ func readCommand(r *bufio.Reader) ([]string, error) {
 // passwords are awkward in URLs, in shells and in messages. None of them
 // occurs in any text of ours.
 var passwords = []string{
-	"hunter22", "zwei#77", "drei%33", "p%zz99", "vier@44", "fünf:55", "sechs/66", "sieben?77", "acht hundert", "neun\"99", "zehn\\10", "[elf11", "zwölf]12", "dreizehn&13=x", "+14plus", "'15'quote", "$16{HOME}", "p17\tTAB",
+	"hunter22", "zwei#77", "drei%33", "p%zz99", "vier@44", "fünf:55", "sechs/66", "sieben?77", "acht hundert", "neun\"99", "zehn\\10", "[elf11", "zwölf]12", "dreizehn&13=x", "+14plus", "'15'quote", "$16{HOME}", "p17\tTAB", "neun\nzehn20", "@:/?#[]21", "密码→22", "tiger", "#24", "%25",
+}
+
+// tomlProfiles is a config file with the profiles; a value of "" leaves its key
+// out.
+func tomlProfiles(t *testing.T, profiles map[string]map[string]any) string {
+	t.Helper()
+	for _, p := range profiles {
+		maps.DeleteFunc(p, func(_ string, v any) bool { return v == "" })
+	}
+	b, err := toml.Marshal(map[string]any{"profile": profiles})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 func TestNoPasswordIsPrinted(t *testing.T) {
@@ -93,6 +113,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 	blurt := tattler(t, func(args []string) string { return "-ERR you said " + strings.Join(args, " ") + " and no" })
 	wrong := tattler(t, func(args []string) string { return "-WRONGPASS invalid password " + strings.Join(args, ",") })
 	state := t.TempDir()
+	audit := filepath.Join(state, "audit")
 	for i, password := range passwords {
 		escaped := url.QueryEscape(password)
 		userinfo := url.UserPassword("", password).String()
@@ -146,10 +167,49 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		}
 		try(nil, append([]string{"--node"}, strings.Fields(raw)...)...)
 		try(nil, append([]string{"ls", "--node"}, strings.Fields(raw)...)...)
-		for _, variable := range variables {
-			try([]string{variable + "=" + raw}, "ls")
+		for _, one := range catalogue {
+			if one.variable != "" {
+				try([]string{one.variable + "=" + raw}, "ls")
+			}
 		}
 		try([]string{"DLOCK_PASSWORD_FILE=/no/such/" + password}, "ls")
+
+		// From a file and from a profile, in every way, to servers that
+		// repeat what they are told.
+		secret := writeFile(t, password+"\n")
+		for _, addr := range []string{echo, blurt, wrong} {
+			config := writeConfig(t, tomlProfiles(t, map[string]map[string]any{
+				"file": {"nodes": []string{"redis://" + addr}, "password_file": secret, "sentinel_password_file": secret},
+				"env":  {"nodes": []string{"redis://" + addr}, "user": "ana", "password_env": "PW", "sentinel_password_env": "PW"},
+				"url":  {"nodes": []string{"redis://ana:" + url.PathEscape(password) + "@" + addr}},
+				"raw":  {"nodes": []string{"redis://:" + password + "@" + addr}},
+				"name": {"nodes": []string{"redis://" + addr}, "password_file": password, "password_env": ""},
+				"odd":  {"nodes": []string{"redis://" + addr}, "password": password},
+				"keys": {"nodes": []string{"redis://" + addr}, password: password},
+				"tls":  {"nodes": []string{"rediss://" + addr}, "cacert": secret, "password_file": secret},
+			}))
+			profiles := []string{"file", "url"}
+			if addr == blurt {
+				profiles = []string{"file", "env", "url", "raw", "name", "odd", "keys", "tls", password}
+			}
+			for _, profile := range profiles {
+				e := []string{"DLOCK_CONFIG=" + config, "PW=" + password, "XDG_STATE_HOME=" + state, "DLOCK_AUDIT=" + audit, "DLOCK_PROFILE=" + profile}
+				if profile == "tls" {
+					e = append(e, "DLOCK_TIMEOUT=20ms") // a handshake that nobody answers
+				}
+				try(e, "config")
+				try(e, "config", "-o", "json")
+				try(e, "ls", "-o", "json")
+				try(e, "release", "k", "--token", "t")
+			}
+			try([]string{"DLOCK_SENTINEL_PASSWORD=" + password, "DLOCK_PASSWORD_FILE=" + secret, "REDIS_URL=redis+sentinel://" + addr + "/m"}, "config")
+			try([]string{"DLOCK_SENTINEL_PASSWORD=" + password, "DLOCK_PASSWORD_FILE=" + secret, "REDIS_URL=redis+sentinel://" + addr + "/m"}, "ls")
+		}
+		for _, flag := range []string{"--config", "--profile", "--cacert", "--key", "--sni", "--user", "--sentinel-user", "--scan-budget", "--tls"} {
+			try(nil, "ls", flag+"="+raw)
+		}
+		try([]string{"DLOCK_CONFIG=" + writeFile(t, password)}, "ls")
+		try([]string{"DLOCK_CONFIG=" + writeFile(t, "[profile.p]\npassword_file = "+password)}, "ls")
 
 		for i, args := range lines {
 			var out, errs bytes.Buffer
@@ -160,9 +220,16 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 			}
 			Main(context.Background(), withDebug, e, strings.NewReader(""), &out, &errs)
 			trace, _ := os.ReadFile(debug)
-			all := out.String() + errs.String() + string(trace)
+			record, _ := os.ReadFile(audit)
+			all := out.String() + errs.String() + string(trace) + string(record)
 			os.Remove(debug)
-			for _, form := range append([]string{password, escaped, strings.TrimPrefix(userinfo, ":")}, strings.Fields(password)...) {
+			os.Remove(audit)
+			inJSON, err := json.Marshal(password)
+			if err != nil {
+				t.Fatal(err)
+			}
+			forms := []string{password, escaped, strings.TrimPrefix(userinfo, ":"), url.PathEscape(password), strings.Trim(string(inJSON), `"`), string(text.Clean(password)), string(text.Escaped(password))}
+			for _, form := range append(forms, strings.Fields(password)...) {
 				if len(form) > 1 && strings.Contains(all, form) {
 					t.Errorf("%q with %q prints %q:\n%s", args, e, form, all)
 				}

@@ -53,6 +53,7 @@ func (p *program) top(ctx context.Context) error {
 	}
 	defer done()
 	c.Title = title(addrs)
+	c.Env, c.EnvColor = p.settings.environmentTag()
 	return p.runTUI(ctx, c, in)
 }
 
@@ -83,6 +84,15 @@ func (p *program) screen() tui.Config {
 		c.Debug = p.traces
 	}
 	return c
+}
+
+// environmentTag is the tag of the environment that is looked at, "" for none.
+func (s *settings) environmentTag() (tag, color string) {
+	tag = s.tag
+	if s.insecure {
+		tag = strings.TrimSpace(tag + " INSECURE")
+	}
+	return tag, s.tagColor
 }
 
 // title says what is looked at, by address: what stands before the @ of a URL

@@ -191,7 +191,7 @@ func TestPrecedence(t *testing.T) {
 		{"password", nil, []string{"DLOCK_PASSWORD=a", "DLOCK_PASSWORD_FILE=" + file, "REDISCLI_AUTH=b"}, func(s settings) bool { return s.password == "a" }},
 		{"password file", nil, []string{"DLOCK_PASSWORD_FILE=" + file, "REDISCLI_AUTH=b"}, func(s settings) bool { return s.password == "from file" }},
 		{"redis-cli's password", nil, []string{"REDISCLI_AUTH=b"}, func(s settings) bool { return s.password == "b" }},
-		{"the rest", []string{"--db", "3", "--user", "u", "--stuck-after", "1m", "--audit", "none", "--ascii"}, nil, func(s settings) bool {
+		{"the rest", []string{"--db", "3", "--user", "u", "--stuck-after", "1m", "--audit", "none", "--ascii"}, []string{"DLOCK_PASSWORD=p"}, func(s settings) bool {
 			return s.db == 3 && s.user == "u" && s.stuckAfter == time.Minute && s.audit == "none" && s.ascii
 		}},
 	} {
@@ -340,7 +340,7 @@ func TestVersionFlag(t *testing.T) {
 // same user, and is not offered for a value that tells nobody from anybody.
 func TestReleaseHintIsComplete(t *testing.T) {
 	some := lockOf("lock:a", in(8*time.Second), tokenA, tokenA, tokenA)
-	e := invocation{args: []string{"get", "lock:a", "--db", "3", "--user", "ops"}, fake: &fakeInspector{snapshot: picture(3, []inspect.Lock{some})}}.run(t)
+	e := invocation{args: []string{"get", "lock:a", "--db", "3", "--user", "ops"}, env: []string{"DLOCK_PASSWORD=p"}, fake: &fakeInspector{snapshot: picture(3, []inspect.Lock{some})}}.run(t)
 	if !strings.Contains(e.out, "--db 3") || !strings.Contains(e.out, "--user ops") {
 		t.Errorf("got %s", e.out)
 	}

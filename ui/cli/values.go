@@ -90,6 +90,36 @@ func (c *countValue) Set(s string) error {
 	return nil
 }
 
+// shareValue is a flag that takes a share in per cent.
+type shareValue struct{ to *float64 }
+
+func newShare(to *float64, value float64) *shareValue {
+	*to = value
+	return &shareValue{to: to}
+}
+
+func (s *shareValue) String() string {
+	if s.to == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*s.to*100, 'g', 4, 64) + "%"
+}
+
+func (s *shareValue) Type() string { return "share" }
+
+func (s *shareValue) Set(text string) error {
+	number, marked := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	switch {
+	case err == nil && !marked:
+		return fmt.Errorf("%s needs a %%, for example %s%%", text, text)
+	case err != nil || !(v >= 0.1 && v <= 100):
+		return errors.New("needs a share from 0.1% to 100%, for example 2%")
+	}
+	*s.to = v / 100
+	return nil
+}
+
 // choiceValue is a flag that takes one of a few words.
 type choiceValue struct {
 	to    *string
@@ -162,7 +192,7 @@ func flagSentence(err error, known func(name string) string) string {
 // environment variable that stands for it.
 func valueSentence(name string, flag *pflag.Flag, cause error) string {
 	switch flag.Value.(type) {
-	case *durationValue, *countValue, *choiceValue:
+	case *durationValue, *countValue, *shareValue, *choiceValue:
 		return name + " " + cause.Error()
 	}
 	switch flag.Value.Type() {

@@ -336,7 +336,7 @@ func (a *App) lines() []string {
 
 func (a *App) scene() *scene {
 	sc := &scene{
-		kit: a.kit, lay: a.lay, title: a.conf.Title, env: a.conf.Env, readOnly: a.conf.ReadOnly,
+		kit: a.kit, lay: a.lay, title: a.conf.Title, env: a.conf.Env, envColor: a.conf.EnvColor, readOnly: a.conf.ReadOnly,
 		snap: &a.shown, loaded: a.loaded, counts: a.counts, now: a.now, wall: a.now, since: a.started,
 		paused: a.paused, pausedAt: a.pausedAt, broken: a.broken,
 	}

@@ -30,7 +30,7 @@ func (sc *scene) headline() string {
 	left.add(sc.brand, " dlock ").add(sc.plain, " ")
 	tags := newLine(w)
 	if sc.env != "" {
-		tags.add(sc.plain, " ").add(sc.warn, " "+cleanText(sc.env)+" ")
+		tags.add(sc.plain, " ").add(sc.tag(sc.envColor), " "+cleanText(sc.env)+" ")
 	}
 	if sc.readOnly != "" {
 		tags.add(sc.plain, " ").add(sc.notice, " READ-ONLY ")

@@ -14,8 +14,8 @@ type scene struct {
 	*kit
 	lay layout
 
-	title, env string
-	readOnly   string
+	title, env, envColor string
+	readOnly             string
 
 	// snap is what is shown; loaded is false before the first snapshot.
 	snap   *inspect.Snapshot

@@ -48,6 +48,9 @@ type Config struct {
 	Title string
 	// Env is a short tag such as PROD, shown loudly; "" for none.
 	Env string
+	// EnvColor is the tag's colour: red, orange, green, blue, purple or grey.
+	// Anything else, or a terminal without colours, is the look of a warning.
+	EnvColor string
 	// Lab is the demo behind the source, nil outside a demo.
 	Lab Lab
 	// ReadOnly is why releasing is off ("--read-only"); "" allows it.

@@ -70,6 +70,17 @@ type theme struct {
 	bar    style
 	cursor style // the selected row, all of it
 	button style // the focused button
+	// tags are looks of the environment's tag by the colour's name. People
+	// choose them, so they mean what those say.
+	tags map[string]style
+}
+
+// tag is the look of the environment's tag.
+func (t theme) tag(color string) style {
+	if s, ok := t.tags[color]; ok {
+		return s
+	}
+	return t.warn
 }
 
 // newTheme builds a theme, or says that there is none of that name.
@@ -123,6 +134,13 @@ func newTheme(name string, d depth) (theme, error) {
 	t.alarm = made(s().Bold(true).Foreground(col("231", "15")).Background(col("127", "5")))
 	t.warn = made(s().Bold(true).Foreground(col("16", "0")).Background(col("208", "3")))
 	t.notice = made(s().Bold(true).Foreground(col("231", "15")).Background(col("25", "4")))
+	chip := func(c256, c16, ink256, ink16 string) style {
+		return made(s().Bold(true).Foreground(col(ink256, ink16)).Background(col(c256, c16)))
+	}
+	t.tags = map[string]style{
+		"red": chip("160", "1", "231", "15"), "orange": chip("208", "3", "16", "0"), "green": chip("28", "2", "231", "15"),
+		"blue": chip("25", "4", "231", "15"), "purple": chip("127", "5", "231", "15"), "grey": chip("240", "8", "231", "15"),
+	}
 	t.other = made(s().Bold(true).Foreground(purple))
 	t.soon = made(s().Bold(true).Foreground(blue))
 	t.bar = made(s().Foreground(blue))

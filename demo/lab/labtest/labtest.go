@@ -79,6 +79,29 @@ func Client(t testing.TB, n *lab.Node) *redis.Client {
 	return c
 }
 
+// patience is when a test gives up on something that has to happen. Only what
+// hangs reaches it.
+const patience = 30 * time.Second
+
+// Eventually asks ok again and again, at once and then every few milliseconds,
+// until it reports true, and fails the test if it never does. It is for what
+// happens outside of the test's process and tells nobody; where there is an
+// event, wait for that. ok is called by the test's own goroutine.
+func Eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("never happened: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
 // EachKind runs the test once per kind of node, as a subtest. The one for
 // redis-server processes is skipped where [NeedServer] says so.
 func EachKind(t *testing.T, test func(t *testing.T, kind lab.Kind)) {

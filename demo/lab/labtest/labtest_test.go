@@ -4,6 +4,8 @@ import (
 	"net"
 	"runtime"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -63,6 +65,26 @@ func TestImpossibleLabFails(t *testing.T) {
 	if !p.failed {
 		t.Error("a lab that cannot start did not fail its test")
 	}
+}
+
+func TestEventuallyEndsEitherWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			after  time.Duration
+			failed bool
+		}{{0, false}, {time.Second, false}, {time.Hour, true}} {
+			p, start := &probe{TB: t}, time.Now()
+			p.run(func(t testing.TB) {
+				labtest.Eventually(t, "the hour", func() bool { return time.Since(start) >= c.after })
+			})
+			if p.failed != c.failed {
+				t.Errorf("what happens after %v: failed %v, want %v", c.after, p.failed, c.failed)
+			}
+			if c.after == 0 && time.Since(start) != 0 {
+				t.Errorf("what is true already was waited for for %v", time.Since(start))
+			}
+		}
+	})
 }
 
 func TestLabEndsWithItsTest(t *testing.T) {

@@ -1,0 +1,17 @@
+-- The keys of a lock. This is put in front of each script on one.
+--
+-- KEYS[1] the lock: string, the holder's token
+-- KEYS[2] fence companion: string "<fence> <since>": the newest fencing token
+--         and, in ms by the node's clock, when it was granted here. One value,
+--         so that it is read by one command and written together with its
+--         life by another.
+-- KEYS[3] queue companion: sorted set, waiting tokens by ticket
+-- KEYS[4] wait companion: hash, by token what a waiter left for being served:
+--         "<until> <ttl> <least> <life> <channel>", or "gone <until>" for a
+--         token that was released before its acquire arrived
+-- KEYS[5] marker of this node: string "<birth> <longest> <run>"; only where
+--         nodes that lost their data must stay out (see birth.lua)
+--
+-- Answers are one string, its parts separated by spaces and whatever may hold
+-- spaces itself at the end: cheaper on both sides than a list.
+local LOCK, FENCE, QUEUE, WAIT, MARKER = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
