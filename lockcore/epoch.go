@@ -99,7 +99,7 @@ func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease
 		if len(s.unborn) > 0 {
 			var marked <-chan struct{} // for a node that forgot, nobody knows when
 			if len(s.unborn) >= l.quorum && c.marked() == 0 && l.longest.Load() == 0 {
-				marked = l.bear(c.cfg, c.unmarked())
+				marked = l.bear(c.cfg, c.chains, c.unmarked())
 			} else {
 				for _, i := range s.unborn {
 					l.sawUnborn(i, c.cfg)
