@@ -164,17 +164,9 @@ func (i *Inspector) renewalPeriod(key, value string) time.Duration {
 	if !ok || tr.subject != (holder{held: true, token: value}) || tr.renewals == 0 {
 		return 0
 	}
-	if p := tr.period(); p > 0 {
+	if p := tr.rhythm.period(); p > 0 {
 		return p
 	}
 	// One renewal tells no period; it is not longer than the life.
 	return tr.fullLife
-}
-
-// period is the time between two renewals on average, 0 while it is not known.
-func (tr *track) period() time.Duration {
-	if tr.renewals < 2 {
-		return 0
-	}
-	return tr.lastRenewal.Sub(tr.firstRenew) / time.Duration(tr.renewals-1)
 }
