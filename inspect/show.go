@@ -355,8 +355,13 @@ func quorumLife(replies []reply, h holder, v Verdict, quorum int) time.Duration 
 	return lives[len(lives)-k]
 }
 
-// sortLocks sorts by trouble, then key. Locks are large, so it is their numbers
-// that are moved about.
+// compareLocks compares by trouble, then key.
+func compareLocks(a, b *Lock) int {
+	return cmp.Or(cmp.Compare(a.Trouble(), b.Trouble()), strings.Compare(a.ID.Key, b.ID.Key))
+}
+
+// sortLocks sorts as compareLocks compares. Locks are large, so it is their
+// numbers that are moved about.
 func sortLocks(locks []Lock) {
 	ranks, order := make([]int, len(locks)), make([]int, len(locks))
 	for n := range locks {

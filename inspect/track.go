@@ -114,8 +114,8 @@ func (t *tracker) begin(now time.Time, interval time.Duration) {
 	}
 }
 
-// end closes the step.
-func (t *tracker) end(now time.Time) {
+// end closes the step. It returns the keys that something happened to.
+func (t *tracker) end(now time.Time) (changed []string) {
 	t.steps++
 	t.last = now
 	slices.SortStableFunc(t.pending, func(a, b Event) int {
@@ -125,9 +125,11 @@ func (t *tracker) end(now time.Time) {
 		t.ring.add(e)
 		if e.Key != "" {
 			t.past.add(e)
+			changed = append(changed, e.Key)
 		}
 	}
 	t.pending = nil
+	return changed
 }
 
 func (t *tracker) add(e Event) { t.pending = append(t.pending, e) }
