@@ -17,6 +17,9 @@ const (
 	// restLeast is how many keys are asked about in turn at least, however
 	// long that takes the server.
 	restLeast = 100
+	// keyFloor is what a key is taken to cost a server at least, since what is
+	// left of a round trip after the network's share is a guess.
+	keyFloor = time.Microsecond
 )
 
 // SetVisible says which locks a person looks at: of many locks a Watch asks about
@@ -275,22 +278,31 @@ func (s *session) askedAt(key string) time.Time {
 
 // pace is how long asking one server about keys takes.
 type pace struct {
-	wall, server time.Duration // for one key whose turn it is, of which no more is asked than need be
-	visible      time.Duration // of the server's, for those that are asked about in each look
+	wall    time.Duration // for one key whose turn it is
+	rest    time.Duration // of the server's time, for such a key
+	visible time.Duration // of the server's time, for one that each look asks about
+	keys    int           // how many of those there were
 }
 
-// learn takes in what a look has spent.
+// learn takes in what a look has spent. Of the server's time only too much can
+// be measured, when this machine or the network is slow, so small figures are
+// believed at once and large ones bit by bit.
 func (p *pace) learn(keys, rest spending) {
-	mean := func(old *time.Duration, now time.Duration) {
-		if *old == 0 {
-			*old = now
+	least := func(old *time.Duration, s spending) {
+		if s.keys == 0 {
+			return
 		}
-		*old = max(1, (*old+now)/2)
+		one := max(keyFloor, s.server/time.Duration(s.keys))
+		if *old > 0 {
+			one = min(one, *old+*old/8)
+		}
+		*old = one
 	}
-	p.visible = keys.server
-	if rest.keys > 0 && rest.wall > 0 {
-		mean(&p.wall, rest.wall/time.Duration(rest.keys))
-		mean(&p.server, rest.server/time.Duration(rest.keys))
+	least(&p.visible, keys)
+	least(&p.rest, rest)
+	p.keys = keys.keys
+	if rest.keys > 0 {
+		p.wall = max(1, (p.wall+rest.wall/time.Duration(rest.keys))/2)
 	}
 }
 
@@ -298,11 +310,12 @@ func (p *pace) learn(keys, rest spending) {
 // within the half of its budget that the scan does not use, less what visible
 // locks take, and within a quarter of the interval.
 func (m *member) affords(interval time.Duration, budget float64) int {
-	if m.pace.server == 0 {
+	p := m.pace
+	if p.rest == 0 || p.wall == 0 {
 		return chunk
 	}
-	share := time.Duration(float64(interval)*budget/2) - m.pace.visible
-	return max(restLeast, int(min(share/m.pace.server, interval/4/m.pace.wall)))
+	share := time.Duration(float64(interval)*budget/2) - time.Duration(p.keys)*p.visible
+	return max(restLeast, int(min(share/p.rest, interval/4/p.wall)))
 }
 
 // owe notes whose turn came while a node was busy. A node that is down is asked

@@ -173,8 +173,8 @@ func (t *tracker) nextChange(l Lock, now time.Time) (due time.Time, ask bool) {
 	case l.State == Expired:
 		sooner(tr.goneAt.Add(t.config.Tombstone), false)
 		return due, ask
-	case l.HeldSince.IsZero() && l.State == Held && !tr.subject.blind:
-		// It was seen for the first time just now.
+	case tr.firstSeen.Equal(now):
+		// From the next moment on it has been held for some time at least.
 		return now.Add(1), false
 	case l.State == Held:
 		sooner(l.HeldSince.Add(t.config.StuckAfter), false)
@@ -191,17 +191,23 @@ func (t *tracker) nextChange(l Lock, now time.Time) (due time.Time, ask bool) {
 // returned, which is a new slice.
 func merge(before []Lock, anew map[string]struct{}, fresh []Lock) []Lock {
 	out := make([]Lock, 0, len(before)+len(fresh))
+	from := 0 // what is before it was copied; locks are large, so many go at once
 	for n := range before {
-		if _, ok := anew[before[n].ID.Key]; ok {
+		_, again := anew[before[n].ID.Key]
+		less := 0
+		for !again && less < len(fresh) && compareLocks(&fresh[less], &before[n]) < 0 {
+			less++
+		}
+		if !again && less == 0 {
 			continue
 		}
-		for len(fresh) > 0 && compareLocks(&fresh[0], &before[n]) < 0 {
-			out = append(out, fresh[0])
-			fresh = fresh[1:]
+		out = append(append(out, before[from:n]...), fresh[:less]...)
+		fresh, from = fresh[less:], n
+		if again {
+			from++
 		}
-		out = append(out, before[n])
 	}
-	return append(out, fresh...)
+	return append(append(out, before[from:]...), fresh...)
 }
 
 // dues is a heap of the rows that time changes, the next one on top.

@@ -571,6 +571,7 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 	s.sweep()
 	work, all := s.begin(now, snap.Interval)
 	counts, barred := s.rows.counts, s.rows.barred
+	var over []string // to be forgotten; they still count in this snapshot
 	listed := func(key string) {
 		s.rows.clear(key)
 		if _, part := s.folds.partOf[key]; part && keys == nil {
@@ -615,7 +616,7 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 			s.rows.schedule(row, due, ask)
 		}
 		if !keep && keys == nil {
-			s.drop(key)
+			over = append(over, key)
 			return
 		}
 		lock.Companions = s.companionsOf(key)
@@ -658,6 +659,9 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 		snap.Complete = false
 	}
 	snap.Findings = s.nodeFindings(snap.Target, barred, longest, now)
+	for _, key := range over {
+		s.drop(key)
+	}
 	if snap.Scan.Pending > 0 {
 		snap.Complete = false
 	}
