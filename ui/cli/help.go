@@ -56,7 +56,9 @@ Exit codes:
   1  unexpected failure            6  no node answers
   2  wrong usage                   7  refused: permission, replica or --read-only
   3  somebody else holds the lock  8  incomplete: some nodes did not answer;
-  4  not there, or not released       what is known was printed`
+  4  not there, or not released       what is known was printed
+                                   9  doctor, or ls --fail-on, found trouble
+See dlock help exit-codes.`
 
 const rootExamples = `  dlock --node redis://10.0.0.1:6379 --node redis://10.0.0.2:6379 --node redis://10.0.0.3:6379
   REDIS_URL=redis://10.0.0.1:6379 dlock ls
@@ -79,13 +81,63 @@ const lsHelp = `List the locks, once. Each GLOB limits the scan (default lock:*)
 -o json   one document; -o jsonl one object per lock
 -o keys   the keys, quoted where they are not plain; with -0 raw, for xargs -0
 
+With --fail-on the exit code is 9 if a lock has one of the flags or states named,
+and a sentence on standard error says which ones; all locks are listed as ever.
+
 The mark of a node in -o wide: ● stores this token, ◆ another one, ○ none,
 ✗ no answer, ? may not be read (with --ascii: # ! . x ?).`
 
 const lsExamples = `  dlock ls
   dlock ls 'lock:orders:*' -o wide
   dlock ls -o json | jq -r '.locks[] | select(.state != "held") | .key'
+  dlock ls --fail-on no-expiry,split,stuck -o keys
+  dlock ls --all
   dlock ls -0 | xargs -0 dlock get --`
+
+const watchHelp = `Print what happens to the locks, one line per event, until it is interrupted or
+--for is over. Each GLOB limits the scan (default lock:*).
+
+Events are differences between looks, which are --interval apart (here 400ms unless it
+is given): what was taken and released between two of them is not seen. A new
+lock is found by the scan, which takes longer the more keys there are.
+
+taken, released, expired, handed-over, renewed   who holds a lock
+lost-node, gained-node    held still, by a node less or more
+split, no-expiry          a lock went into that state
+node-down, node-up        a node stopped answering, or answers again
+operator                  somebody released it with this program
+gap                       events are missing here, and why
+
+-o jsonl prints one object per event, as docs/watch.schema.json describes it.
+
+Exit codes: 0 interrupted, or --for is over; 6 no node answered at the start; 8 at
+the end of --for, if a node did not answer or events were missed meanwhile.`
+
+const watchExamples = `  dlock watch
+  dlock watch 'lock:orders:*' --event taken,released,expired
+  dlock watch --for 10s -o jsonl | jq -r 'select(.event == "split") | .key'`
+
+const doctorHelp = `Check the nodes, and the locks on them, for what loses locks: votes that are not
+independent, replicas, eviction, restarts and missing persistence, clocks, writes
+that are refused, locks without expiry, split ones, and more. It prints what each
+node is, then every finding with its evidence and what to do, worst first.
+
+--probe takes a lock of a name that nobody uses, renews and releases it, and tells
+how long each step took. This is the only part that writes; the name begins with
+` + probePrefix + ` and is gone within 10s whatever happens.
+
+--acl prints the lines for redis-cli that make a user with no more permissions than
+it needs, and connects to nothing. Of look the second line may be left out; then
+holders are not shown. docs/acl.md says what may be added and what that buys.
+
+Exit codes: 9 found something of high or medium severity; 0 nothing, or of low
+severity only; 6 no node answers; 7 no node lets us look; 8 nothing was found, but
+some node did not answer.`
+
+const doctorExamples = `  dlock doctor
+  dlock doctor --probe
+  dlock doctor --all -o json | jq -r '.findings[] | select(.severity == "high") | .text'
+  dlock doctor --acl release`
 
 const getHelp = `Show locks in full, node by node. It reads only the given keys and never scans.
 

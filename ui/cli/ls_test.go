@@ -130,22 +130,22 @@ func TestListExitCodes(t *testing.T) {
 	replica.Target.Nodes[1].State = inspect.NodeReplica
 	for _, c := range []struct {
 		name  string
-		fake  fakeInspector
+		fake  *fakeInspector
 		code  int
 		words []string
 	}{
-		{"all well", fakeInspector{snapshot: picture(3, one)}, exitOK, nil},
-		{"a replica answers", fakeInspector{snapshot: replica}, exitOK, nil},
-		{"one down", fakeInspector{snapshot: picture(3, one, 1)}, exitIncomplete, []string{"n2 (127.0.0.1:7002) connection refused"}},
-		{"none", fakeInspector{snapshot: picture(3, nil, 0, 1, 2), err: fmt.Errorf("look: %w", inspect.ErrNoNode)}, exitNoNode, []string{"no node answers", "n1 (", "n2 (", "n3 ("}},
-		{"all deny", fakeInspector{snapshot: denied}, exitRefused, []string{"NOAUTH"}},
-		{"all deny, as an error", fakeInspector{snapshot: denied, err: inspect.ErrNoNode}, exitRefused, []string{"NOAUTH"}},
-		{"cut", fakeInspector{snapshot: cut}, exitIncomplete, []string{"1234 keys", "narrower"}},
-		{"a key could not be read", fakeInspector{snapshot: hole}, exitIncomplete, []string{"could not be read"}},
-		{"unexpected", fakeInspector{err: errors.New("strange\nthing")}, exitFailure, []string{`strange\nthing`}},
+		{"all well", &fakeInspector{snapshot: picture(3, one)}, exitOK, nil},
+		{"a replica answers", &fakeInspector{snapshot: replica}, exitOK, nil},
+		{"one down", &fakeInspector{snapshot: picture(3, one, 1)}, exitIncomplete, []string{"n2 (127.0.0.1:7002) connection refused"}},
+		{"none", &fakeInspector{snapshot: picture(3, nil, 0, 1, 2), err: fmt.Errorf("look: %w", inspect.ErrNoNode)}, exitNoNode, []string{"no node answers", "n1 (", "n2 (", "n3 ("}},
+		{"all deny", &fakeInspector{snapshot: denied}, exitRefused, []string{"NOAUTH"}},
+		{"all deny, as an error", &fakeInspector{snapshot: denied, err: inspect.ErrNoNode}, exitRefused, []string{"NOAUTH"}},
+		{"cut", &fakeInspector{snapshot: cut}, exitIncomplete, []string{"1234 keys", "narrower"}},
+		{"a key could not be read", &fakeInspector{snapshot: hole}, exitIncomplete, []string{"could not be read"}},
+		{"unexpected", &fakeInspector{err: errors.New("strange\nthing")}, exitFailure, []string{`strange\nthing`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := invocation{args: []string{"ls"}, fake: &c.fake}.run(t)
+			e := invocation{args: []string{"ls"}, fake: c.fake}.run(t)
 			wantCode(t, e, c.code)
 			if c.code == exitOK {
 				wantSilentStderr(t, e)

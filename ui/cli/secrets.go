@@ -68,6 +68,10 @@ func (r redactor) lock(l *inspect.Lock) bool {
 	changed := false
 	copies := mapChanged(l.Copies, func(c *inspect.Copy) bool { return r.replace(&c.Error) })
 	findings := mapChanged(l.Findings, func(f *inspect.Finding) bool { return r.replace(&f.Text) })
+	history := mapChanged(l.History, func(e *inspect.Event) bool { return r.replace(&e.Text) })
+	if len(history) > 0 && &history[0] != &l.History[0] {
+		l.History, changed = history, true
+	}
 	if len(copies) > 0 && &copies[0] != &l.Copies[0] {
 		l.Copies, changed = copies, true
 	}
