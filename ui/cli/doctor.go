@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -142,8 +141,8 @@ func trouble(found []ailment) int {
 	return n
 }
 
-// alikeMost is how many locks are shown with the same finding before the others
-// are counted.
+// alikeMost is how many locks are shown with the same finding before the rest is
+// counted.
 const alikeMost = 5
 
 func (p *program) printDiagnosis(s inspect.Snapshot, found []ailment, pr *probeReport) error {
@@ -161,43 +160,68 @@ func (p *program) printDiagnosis(s inspect.Snapshot, found []ailment, pr *probeR
 		b.WriteByte('\n')
 		pr.write(&b)
 	}
-	alike := make(map[string]int)
-	for _, a := range found {
-		if a.lock != nil {
-			if alike[a.ID]++; alike[a.ID] > alikeMost {
-				continue
-			}
-		}
+	for _, group := range alike(found) {
 		b.WriteByte('\n')
-		l.ailment(&b, a)
+		l.ailments(&b, group)
 	}
-	b.WriteByte('\n')
-	for _, id := range slices.Sorted(maps.Keys(alike)) {
-		if more := alike[id] - alikeMost; more > 0 {
-			fmt.Fprintf(&b, "%s with %s; dlock ls -o wide, or doctor -o json, lists all\n", count(more, "more lock"), text.Clean(id))
-		}
-	}
-	b.WriteString(tallyOf(found, s) + "\n")
+	b.WriteString("\n" + tallyOf(found, s) + "\n")
 	_, err := io.WriteString(p.stdout, b.String())
 	return err
 }
 
-// ailment prints one finding: what it is, where, the evidence and what to do.
-func (l look) ailment(b *strings.Builder, a ailment) {
-	where := text.Clean(strings.Join(a.nodes, " "))
-	if a.lock != nil {
-		where = quoted(a.lock.Key)
+// alike puts those together that say the same of several nodes or locks, in the
+// order of the first of each.
+func alike(found []ailment) [][]ailment {
+	type kind struct {
+		id, advice string
+		severity   inspect.Severity
 	}
-	title := l.paint(severityStyle(a.Severity), string(text.Clean(strings.ToUpper(string(a.Severity))+" "+a.ID)))
-	if where != "" {
+	var groups [][]ailment
+	at := make(map[kind]int)
+	for _, a := range found {
+		k := kind{a.ID, a.Advice, a.Severity}
+		i, ok := at[k]
+		if !ok {
+			i = len(groups)
+			at[k], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], a)
+	}
+	return groups
+}
+
+// ailments prints findings that are alike: what they are, where, the evidence of
+// each and what to do.
+func (l look) ailments(b *strings.Builder, group []ailment) {
+	first := group[0]
+	title := l.paint(severityStyle(first.Severity), string(text.Clean(strings.ToUpper(string(first.Severity))+" "+first.ID)))
+	if where := first.where(); where != "" && len(group) == 1 {
 		title += "  " + l.paint(bold, string(where))
 	}
 	b.WriteString(title + "\n")
-	for _, words := range []string{a.Text, a.Advice} {
-		for _, part := range text.Wrap(text.Clean(words), l.width-2) {
+	write := func(words text.Safe) {
+		for _, part := range text.Wrap(words, l.width-2) {
 			b.WriteString("  " + string(part) + "\n")
 		}
 	}
+	for _, a := range group[:min(alikeMost, len(group))] {
+		words := text.Clean(a.Text)
+		if a.lock != nil && len(group) > 1 {
+			words = a.where() + ": " + words
+		}
+		write(words)
+	}
+	if more := len(group) - alikeMost; more > 0 {
+		write(text.Clean(fmt.Sprintf("and %d more; -o json lists all", more)))
+	}
+	write(text.Clean(first.Advice))
+}
+
+func (a ailment) where() text.Safe {
+	if a.lock != nil {
+		return quoted(a.lock.Key)
+	}
+	return text.Clean(strings.Join(a.nodes, " "))
 }
 
 // tallyOf counts the findings and what they were looked for in.

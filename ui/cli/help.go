@@ -51,18 +51,19 @@ Environment:
   DLOCK_READ_ONLY, DLOCK_TIMEOUT …  DLOCK_ and the option's name, for most
   NO_COLOR, CLICOLOR=0, TERM=dumb   no colour
 
-Exit codes:
+Exit codes, in full in dlock help exit-codes:
   0  done                          5  no quorum
   1  unexpected failure            6  no node answers
   2  wrong usage                   7  refused: permission, replica or --read-only
   3  somebody else holds the lock  8  incomplete: some nodes did not answer;
   4  not there, or not released       what is known was printed
-                                   9  doctor, or ls --fail-on, found trouble
-See dlock help exit-codes.`
+                                   9  doctor, or ls --fail-on, found trouble`
 
 const rootExamples = `  dlock --node redis://10.0.0.1:6379 --node redis://10.0.0.2:6379 --node redis://10.0.0.3:6379
   REDIS_URL=redis://10.0.0.1:6379 dlock ls
   dlock get lock:orders:42
+  dlock watch 'lock:orders:*' --for 1m
+  dlock doctor
   dlock release lock:orders:42 --token 5d02c1f0-8a55-4c8e-9f0e-0b7c6f1be8aa
   dlock run nightly-report --wait 10m -- ./report.sh
   dlock demo`
@@ -122,9 +123,9 @@ independent, replicas, eviction, restarts and missing persistence, clocks, write
 that are refused, locks without expiry, split ones, and more. It prints what each
 node is, then every finding with its evidence and what to do, worst first.
 
---probe takes a lock of a name that nobody uses, renews and releases it, and tells
-how long each step took. This is the only part that writes; the name begins with
-` + probePrefix + ` and is gone within 10s whatever happens.
+--probe takes the lock ` + probeResource + `, renews and releases it, and tells how long each
+step took. This is the only part that writes: the key lock:` + probeResource + ` is gone within
+10s whatever happens, and the counter of fences beside it after some days.
 
 --acl prints the lines for redis-cli that make a user with no more permissions than
 it needs, and connects to nothing. Of look the second line may be left out; then
@@ -155,22 +156,31 @@ compares the token and deletes in one step, so a new holder is never touched.
 The old holder may still be running; make sure that it is not, or that a fencing
 token protects what it writes to.
 
-Say which holder is meant by --token, --if-no-expiry or --if-held-for (all that
-are given must hold), or answer the question on a terminal. Several keys are
-listed first and asked for once; --yes skips the question, not the comparison.
+Say which holder is meant by --token, --owner, --if-no-expiry or --if-held-for
+(all that are given must hold), or answer the question on a terminal. --owner
+without a key is about all locks of that owner that a scan finds (--match, --all).
 
-Each attempt appends a line to the audit file, with the start of the token's
-hash in place of the token. If the file cannot be written nothing is released.
+Several keys, or those of an owner, are listed first and asked for once; --yes
+skips the question, not the comparison, and --dry-run sends nothing. Each is
+compared by itself with the token that was listed. An interrupt lets finish what
+was begun and begins nothing more; the same command goes on with what is left.
+
+The audit file gets a line before a release is sent, of outcome "sending", and
+one with what became of it; both have the same attempt, so that one without the
+other tells of a program that was killed. What was not sent has one line. The
+start of the token's hash stands for the token. If the file cannot be written, or
+is a pipe, nothing is released. The usual file is made its owner's alone.
 
 Exit codes: 0 released; 4 not released: changed owner, already gone, came back,
-or a condition that does not hold; 7 refused by a server, by --read-only, or
-because this kind of lock cannot be released safely; 8 released, but some node
-was not reached, refused or got it back, so a copy stays until it expires.`
+or a condition that does not hold; 6 no node answers; 7 refused by a server, by
+--read-only, or because this kind of lock cannot be released safely; 8 some node
+was not reached, refused or got it back, so a copy may stay until it expires.`
 
 const releaseExamples = `  dlock release lock:orders:42 --token 5d02c1f0-8a55-4c8e-9f0e-0b7c6f1be8aa
   dlock release lock:orders:42 --if-no-expiry --reason 'INC-4711, holder is gone'
   dlock release lock:orders:42 --if-held-for 10m --dry-run
-  dlock release lock:orders:42 lock:orders:43 --if-no-expiry --yes`
+  dlock release lock:orders:42 lock:orders:43 --if-no-expiry --yes
+  dlock release --owner 1@worker-8a --match 'task:*' --dry-run`
 
 const runHelp = `Run COMMAND while holding the lock on RESOURCE: on any number of machines, one
 at a time. If the lock is not to be had within --wait, nothing is run. While the
@@ -259,6 +269,35 @@ exit code is 1 if two workers ever were inside one resource under valid locks.`
 const demoExamples = `  dlock demo
   dlock demo --nodes 3 --workers 20 --kind embedded
   dlock demo --headless --duration 10s -o json`
+
+const exitCodesHelp = `The exit codes, which do not change:
+
+  0    done; of watch: interrupted, or --for is over
+  1    unexpected failure
+  2    wrong usage
+  3    the lock was not acquired, since somebody else holds it (run: or -E N)
+  4    get: no such lock. release: not released, since its owner changed, it was
+       already gone, it came back, or a condition does not hold. extend, unlock:
+       the token does not hold the lock. run: the lock was lost
+  5    no quorum: too few nodes answer, agree or let us lock
+  6    no node could be connected to
+  7    refused: by a server (permission, replica, loading), by --read-only, or
+       because dlock cannot release this kind of lock safely
+  8    incomplete: some nodes did not answer, or keep a copy; what is known was
+       printed, what could be done was done
+  9    doctor, or ls --fail-on, found trouble
+  126  run: the command cannot be run
+  127  run: there is no such command
+  130  interrupted
+  141  the reader of the output went away
+
+run passes the exit code of its command on, 128 + N if signal N ended it. Of
+several keys the code is that of the worst: a failure before 6, 7, 4 and 8.`
+
+// exitCodesTopic is a page of help and no command.
+func exitCodesTopic() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "The exit codes", Long: exitCodesHelp}
+}
 
 // helpCommand is cobra's help command, except that an unknown topic is wrong
 // usage.

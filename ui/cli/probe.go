@@ -6,19 +6,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"dlock/inspect"
 	"dlock/lockcore"
 	"dlock/ui/text"
 )
 
 const (
-	// probePrefix begins the name that a probe locks. Whoever sees it knows
-	// where it comes from.
-	probePrefix = "dlock-doctor:"
-	// probeTTL is how long the probe's lock stays if we are killed.
-	probeTTL = 10 * time.Second
+	// probeResource is what a probe locks. It is one name, since beside each
+	// lock a counter of its fences stays for days.
+	probeResource = "dlock-doctor"
+	// probeTTL is how long the probe's lock stays if we are killed, and
+	// probeWait how long a probe waits for another one.
+	probeTTL  = 10 * time.Second
+	probeWait = 3 * time.Second
 )
 
 // probeReport is what became of taking, renewing and releasing a lock.
@@ -38,15 +38,15 @@ type probeStep struct {
 // error is about the command line or that ctx has ended; what the nodes say is
 // in the report.
 func (p *program) probe(ctx context.Context) (*probeReport, error) {
-	locker, err := p.openLocker(lease{ttl: probeTTL})
+	locker, err := p.openLocker(lease{ttl: probeTTL, wait: probeWait})
 	if err != nil {
 		return nil, err
 	}
 	defer locker.close()
-	r := &probeReport{resource: probePrefix + uuid.NewString()}
+	r := &probeReport{resource: probeResource}
 	var lock *lockcore.Lock
 	r.step(locker, "acquire", func() (err error) {
-		lock, err = locker.TryAcquire(ctx, r.resource, lockcore.WithWatchdog(false))
+		lock, err = locker.Acquire(ctx, r.resource, lockcore.WithWatchdog(false))
 		return err
 	})
 	if lock != nil {

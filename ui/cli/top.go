@@ -34,7 +34,7 @@ func (p *program) topCommand(name string) *cobra.Command {
 }
 
 func (p *program) top(ctx context.Context) error {
-	if err := p.needTerminal("use dlock ls for a list, or dlock ls -o json in a script"); err != nil {
+	if err := p.needTerminal("use dlock ls for a list, dlock watch for events, or -o json in a script"); err != nil {
 		return err
 	}
 	c := p.screen()
