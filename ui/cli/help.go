@@ -51,7 +51,7 @@ Environment:
   DLOCK_READ_ONLY, DLOCK_TIMEOUT …  DLOCK_ and the option's name, for most
   NO_COLOR, CLICOLOR=0, TERM=dumb   no colour
 
-Exit codes, in full in dlock help exit-codes:
+Exit codes (dlock help exit-codes says more):
   0  done                          5  no quorum
   1  unexpected failure            6  no node answers
   2  wrong usage                   7  refused: permission, replica or --read-only

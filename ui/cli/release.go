@@ -252,7 +252,7 @@ func planOne(l inspect.Lock, now time.Time, o releaseOptions) item {
 	it := item{lock: l}
 	switch owner, ok := wanted(l, o); {
 	case o.hasOwner && len(l.Owners) > 0 && l.State != inspect.Expired:
-		it.outcome, it.code, it.detail = notReleased, exitNotThere, "it is not of this owner, but of "+nameOrToken(l.Owners[0])
+		it.outcome, it.code, it.detail = notReleased, exitNotThere, "it is not of this owner, but of "+nameOrAnother(l.Owners[0])
 		return it
 	case ok:
 		return planOwner(l, owner, now, o)
@@ -288,6 +288,15 @@ func (it item) planned() item {
 	return it
 }
 
+// nameOrAnother is what the record of a release calls an owner: tokens do not
+// go there.
+func nameOrAnother(o inspect.Owner) string {
+	if o.Name != "" {
+		return o.Name
+	}
+	return "another token"
+}
+
 // nameOrToken is what a person calls an owner.
 func nameOrToken(o inspect.Owner) string {
 	if o.Name != "" {
@@ -310,11 +319,7 @@ func planRefusal(l inspect.Lock, token string, err error) (outcome, detail strin
 		}
 		return string(inspect.OutAlreadyGone), "", exitNotThere
 	case len(l.Owners) > 0 && !known:
-		now := l.Owners[0].Name
-		if now == "" {
-			now = "another token"
-		}
-		return string(inspect.OutChanged), "now " + now, exitNotThere
+		return string(inspect.OutChanged), "now " + nameOrAnother(l.Owners[0]), exitNotThere
 	case allDenied(l):
 		return string(inspect.OutRefused), l.Copies[0].Error, exitRefused
 	case !slices.ContainsFunc(l.Copies, func(c inspect.Copy) bool { return c.Answer == inspect.AnswerHeld || c.Answer == inspect.AnswerOther }):

@@ -131,13 +131,13 @@ func TestHelpGoesToStdoutAndNamesEveryCommand(t *testing.T) {
 		e := invocation{args: args}.run(t)
 		wantCode(t, e, exitOK)
 		wantSilentStderr(t, e)
-		for _, word := range []string{"  top ", "  ls ", "  get ", "  release ", "  run ", "  acquire ", "  extend ", "  unlock ", "  demo ", "  version ", "Examples:", "Exit codes:", "--node"} {
+		for _, word := range []string{"  top ", "  ls ", "  get ", "  release ", "  run ", "  acquire ", "  extend ", "  unlock ", "  demo ", "  version ", "Examples:", "Exit codes", "--node", "  watch ", "  doctor ", "  config "} {
 			if !strings.Contains(e.out, word) {
 				t.Errorf("%q: the help lacks %q", args, word)
 			}
 		}
 	}
-	for _, command := range []string{"top", "ls", "get", "release", "run", "acquire", "extend", "unlock", "demo"} {
+	for _, command := range []string{"top", "ls", "get", "watch", "release", "run", "acquire", "extend", "unlock", "doctor", "demo", "config"} {
 		e := invocation{args: []string{command, "--help"}}.run(t)
 		wantCode(t, e, exitOK)
 		if _, examples, _ := strings.Cut(e.out, "Examples:\n"); !strings.Contains(examples[:max(0, strings.Index(examples, "\n"))], "dlock "+command) {
@@ -154,10 +154,14 @@ func TestHelpGoesToStdoutAndNamesEveryCommand(t *testing.T) {
 // Every example of the help is a command line that is understood.
 func TestExamplesParse(t *testing.T) {
 	stop := func(context.Context, tui.Config, tui.Source) error { return nil }
-	for name, examples := range map[string]string{"root": rootExamples, "top": topExamples, "ls": lsExamples, "get": getExamples, "release": releaseExamples} {
+	for name, examples := range map[string]string{
+		"root": rootExamples, "top": topExamples, "ls": lsExamples, "get": getExamples, "release": releaseExamples,
+		"watch": watchExamples, "doctor": doctorExamples, "config": configExamples,
+	} {
 		for line := range strings.Lines(examples) {
 			t.Run(name+"/"+strings.TrimSpace(line), func(t *testing.T) {
 				line, _, _ := strings.Cut(strings.TrimSpace(line), " | ")
+				line, _, _ = strings.Cut(line, " > ")
 				words := shellSplit(t, line)
 				var env []string
 				for words[0] != "dlock" {
@@ -166,9 +170,15 @@ func TestExamplesParse(t *testing.T) {
 				if slices.Equal(words, []string{"dlock", "demo"}) {
 					t.Skip("starts nodes; see the tests of the demo command")
 				}
+				if slices.Contains(words, "--probe") || slices.Contains(words, "--profile") {
+					t.Skip("takes a lock, or needs a file; see the tests of doctor and config")
+				}
 				e := invocation{
 					args: append(words[1:], "--audit=none")[:len(words)-1], env: append(env, "DLOCK_AUDIT=none"), tui: stop,
-					fake: &fakeInspector{snapshot: picture(1, nil)}, inTTY: true, outTTY: true,
+					fake: &fakeInspector{
+						snapshot: picture(1, nil),
+						watch:    func(context.Context, func(inspect.Snapshot)) error { return nil },
+					}, inTTY: true, outTTY: true,
 				}.run(t)
 				if e.code == exitUsage || e.code == exitFailure {
 					t.Errorf("exit code %d: %s", e.code, e.err)
