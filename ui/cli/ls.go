@@ -67,8 +67,13 @@ func (p *program) ls(ctx context.Context, format string, nul bool, failOn []stri
 	if err := p.failOn(s, failOn, silent(s).err()); err != nil {
 		return err
 	}
-	if _, isTerminal := p.terminal(p.stdout); isTerminal && len(s.Locks) == 0 {
-		p.sayEmpty(s)
+	if _, isTerminal := p.terminal(p.stdout); isTerminal {
+		if len(s.Locks) == 0 {
+			p.sayEmpty(s)
+		}
+		if format == "table" && len(s.Findings) > 0 && s.Findings[0].Severity == inspect.High {
+			p.say("%s (dlock doctor tells more)", strings.TrimSuffix(string(text.CleanMax(s.Findings[0].Text, 500)), "."))
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -177,6 +178,23 @@ func TestListOfNothing(t *testing.T) {
 	}
 }
 
+// Only a person who looks at a table is told of what is wrong with the nodes.
+func TestListSaysWhatIsWrongWithTheNodes(t *testing.T) {
+	s := picture(3, []inspect.Lock{lockOf("lock:a", in(1e9), "t", "t", "t")})
+	s.Findings = []inspect.NodeFinding{{Finding: inspect.Finding{ID: "same-server", Severity: inspect.High, Text: "n1 and n2 are one server."}}}
+	e := invocation{args: []string{"ls"}, fake: &fakeInspector{snapshot: s}, outTTY: true, width: 80}.run(t)
+	wantCode(t, e, exitOK)
+	wantSentence(t, e, "n1 and n2 are one server (dlock doctor tells more)")
+	for _, format := range []string{"table", "wide", "json", "jsonl", "keys"} {
+		e := invocation{args: []string{"ls", "-o", format}, fake: &fakeInspector{snapshot: s}}.run(t)
+		wantCode(t, e, exitOK)
+		wantSilentStderr(t, e)
+		if shown := strings.Contains(e.out, "same-server"); shown != (format == "wide" || format == "json") {
+			t.Errorf("-o %s shows it: %v", format, shown)
+		}
+	}
+}
+
 func TestListGlobs(t *testing.T) {
 	for _, c := range []struct {
 		args, env, want []string
@@ -187,12 +205,16 @@ func TestListGlobs(t *testing.T) {
 		{[]string{"--match", "m*", "ls", "a*"}, nil, []string{"a*"}},
 		{[]string{"ls"}, []string{"DLOCK_MATCH=x*  y*"}, []string{"x*", "y*"}},
 		{[]string{"ls", `"a\n*"`}, nil, []string{"a\n*"}},
+		{[]string{"ls", "--all"}, nil, nil},
 		{[]string{"ls", "--", "-n", `"q"`, "--help"}, nil, []string{"-n", `"q"`, "--help"}},
 	} {
 		e := invocation{args: c.args, env: c.env, fake: &fakeInspector{snapshot: picture(1, nil)}}.run(t)
 		wantCode(t, e, exitOK)
 		if fmt.Sprint(e.settings.match) != fmt.Sprint(c.want) {
 			t.Errorf("%q: match %q, want %q", c.args, e.settings.match, c.want)
+		}
+		if all := slices.Contains(c.args, "--all"); e.settings.config().All != all {
+			t.Errorf("%q: all is %v", c.args, !all)
 		}
 	}
 }

@@ -28,6 +28,13 @@ func newRedactor(urls []string, passwords ...string) redactor {
 			secrets = append(secrets, user.Username())
 		}
 	}
+	for _, s := range secrets {
+		// A reply ends at the first line break, so of what a server repeats
+		// only a line may come back.
+		if lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\r' || r == '\n' }); len(lines) > 1 {
+			secrets = append(secrets, lines...)
+		}
+	}
 	return redactor{node.NewSecrets(secrets...)}
 }
 

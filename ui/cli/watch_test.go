@@ -265,6 +265,30 @@ func TestEventQueueIsBounded(t *testing.T) {
 	})
 }
 
+// Whatever an event carries is one line that acts on nothing, and one object as
+// the schema has it.
+func TestAnyEventIsOneLine(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		e := inspect.Event{
+			At: fixedNow, Kind: inspect.EventKind(rapid.SampledFrom(eventKinds).Draw(rt, "kind")), Key: hostile().Draw(rt, "key"), Node: hostile().Draw(rt, "node"),
+			Token: hostile().Draw(rt, "token"), Owner: hostile().Draw(rt, "owner"), Text: hostile().Draw(rt, "text"),
+		}
+		l := look{colour: rapid.Bool().Draw(rt, "colour"), ascii: rapid.Bool().Draw(rt, "ascii")}
+		line := l.eventLine(e)
+		if r, ok := inert(line); !ok || strings.Contains(line, "\n") {
+			rt.Fatalf("%U in %q", r, line)
+		}
+		var b strings.Builder
+		if err := writeJSON(&b, newJSONEvent(e), false); err != nil {
+			rt.Fatal(err)
+		}
+		if r, ok := inert(b.String()); !ok || strings.Count(b.String(), "\n") != 1 {
+			rt.Fatalf("%U in %q", r, b.String())
+		}
+		wantJSON(t, "watch", b.String())
+	})
+}
+
 func TestWatchLooksOftenUnlessTold(t *testing.T) {
 	for _, c := range []struct {
 		args, env []string
