@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,18 +58,38 @@ func (p *program) ls(ctx context.Context, format string, nul bool, failOn []stri
 		return err
 	}
 	defer done()
-	s, err := in.Look(ctx)
+	var s inspect.Snapshot
+	listed := 0
+	// One line per lock: no need to have them all before the first. But not all
+	// of what --fail-on asks about is known of locks that are handed on so.
+	streams := (format == "jsonl" || format == "keys") && len(failOn) == 0
+	if streams {
+		var failed error
+		s, err = in.Stream(ctx, func(at time.Time, locks []inspect.Lock) error {
+			listed += len(locks)
+			failed = p.printLocks(inspect.Snapshot{At: at, Locks: locks}, format, nul)
+			return failed
+		})
+		if failed != nil {
+			return failed
+		}
+	} else {
+		s, err = in.Look(ctx)
+		listed = len(s.Locks)
+	}
 	if err := looked(ctx, s, err); err != nil {
 		return err
 	}
-	if err := p.printLocks(s, format, nul); err != nil {
-		return err
+	if !streams {
+		if err := p.printLocks(s, format, nul); err != nil {
+			return err
+		}
 	}
 	if err := p.failOn(s, failOn, silent(s).err()); err != nil {
 		return err
 	}
 	if _, isTerminal := p.terminal(p.stdout); isTerminal {
-		if len(s.Locks) == 0 {
+		if listed == 0 {
 			p.sayEmpty(s)
 		}
 		if format == "table" && len(s.Findings) > 0 && s.Findings[0].Severity == inspect.High {

@@ -178,6 +178,16 @@ func TestListOfNothing(t *testing.T) {
 	}
 }
 
+// Whatever the format, nothing is called empty that is not.
+func TestListOfSomethingIsNotEmpty(t *testing.T) {
+	for _, format := range []string{"table", "wide", "json", "jsonl", "keys"} {
+		s := picture(1, []inspect.Lock{lockOf("lock:a", in(1e9), "t")})
+		e := invocation{args: []string{"ls", "-o", format}, fake: &fakeInspector{snapshot: s}, outTTY: true, width: 80}.run(t)
+		wantCode(t, e, exitOK)
+		wantSilentStderr(t, e)
+	}
+}
+
 // Only a person who looks at a table is told of what is wrong with the nodes.
 func TestListSaysWhatIsWrongWithTheNodes(t *testing.T) {
 	s := picture(3, []inspect.Lock{lockOf("lock:a", in(1e9), "t", "t", "t")})
