@@ -9,10 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"dlock/demo/lab"
-	"dlock/lockcore"
 )
 
 // stored collects what a Stream hands on.
@@ -54,7 +51,6 @@ func TestStreamIsALookBitByBit(t *testing.T) {
 				pipe.Set(ctx, fmt.Sprint("lock:", k), value, time.Hour)
 			}
 			pipe.HSet(ctx, "lock:hash", thread1, 1)
-			pipe.ZAdd(ctx, lockcore.CompanionKey("lock:", lockcore.QueueCompanion, "lock:left"), redis.Z{Score: 1, Member: "w"})
 			pipe.RPush(ctx, "lock:list", "x")
 			for i := range 3 {
 				pipe.Set(ctx, fmt.Sprintf("rueidislock:%d:job", i), "012345678901234567890123", time.Hour)

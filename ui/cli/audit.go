@@ -2,31 +2,46 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
 	"time"
+
+	"github.com/google/uuid"
 
 	"dlock/inspect"
 )
 
+// outcomeSending is the outcome of a line that is written before a release is
+// sent. A line with the result and the same Attempt follows, unless the program
+// was killed in between.
+const outcomeSending = "sending"
+
 // auditRecord is one line of the audit file: what a person asked for and what
-// became of it. The file is append-only, one JSON object a line.
+// became of it. The file is append-only, one JSON object a line. What is sent
+// to nodes has two lines, one before and one after.
 type auditRecord struct {
-	Schema   int      `json:"schema"`
-	At       jsonTime `json:"at"`
-	Operator string   `json:"operator"`
-	SudoUser *string  `json:"sudo_user"`
-	Dlock    string   `json:"dlock"`
-	Command  string   `json:"command"`
-	Key      string   `json:"key"`
-	KeyB64   *string  `json:"key_b64"`
-	DB       int      `json:"db"`
-	Library  string   `json:"library"`
-	Owner    *string  `json:"owner"`
+	Schema int      `json:"schema"`
+	At     jsonTime `json:"at"`
+	// Attempt joins the two lines of a release that was sent; nil if nothing
+	// was.
+	Attempt  *string `json:"attempt"`
+	Operator string  `json:"operator"`
+	SudoUser *string `json:"sudo_user"`
+	Dlock    string  `json:"dlock"`
+	Command  string  `json:"command"`
+	Key      string  `json:"key"`
+	KeyB64   *string `json:"key_b64"`
+	DB       int     `json:"db"`
+	Library  string  `json:"library"`
+	Owner    *string `json:"owner"`
 	// TokenSHA256 is the start of the token's hash. The token itself would
 	// let whoever reads the file release the lock in its holder's place;
 	// the hash still tells whether two lines, or a line and a token that
@@ -70,12 +85,21 @@ func whoami(env environment) identity {
 }
 
 // auditor appends records to the audit file. A nil auditor keeps no record,
-// because --audit none asked for that.
+// because --audit none asked for that. It is safe for concurrent use.
 type auditor struct {
 	file     *os.File
 	identity identity
 	command  string
 	reason   string
+	now      func() time.Time
+
+	mu       sync.Mutex
+	attempts map[attemptKey]string // of what is being sent
+}
+
+type attemptKey struct {
+	id    inspect.ID
+	token string
 }
 
 var errNoStateDir = errors.New("there is no home directory to keep it in")
@@ -90,16 +114,71 @@ func (p *program) openAudit(command, reason string) (*auditor, error) {
 	case "":
 		return nil, errNoStateDir
 	}
-	if p.settings.audit == "" {
+	own := p.settings.audit == ""
+	if own {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return nil, errors.New(osReason(err))
 		}
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := openAppend(name)
 	if err != nil {
+		return nil, err
+	}
+	if open, err := restrict(f, own); err != nil {
+		f.Close()
+		return nil, err
+	} else if open {
+		p.say("others can read or write the audit file; chmod 600 keeps it to its owner")
+	}
+	return &auditor{
+		file: f, identity: p.identity(), command: command, reason: reason, now: p.now,
+		attempts: make(map[attemptKey]string),
+	}, nil
+}
+
+// openAppend opens a file to append to. A pipe is refused: a release would wait
+// for whoever reads it, and a record that somebody may or may not read is none.
+func openAppend(name string) (*os.File, error) {
+	flags := os.O_CREATE | os.O_APPEND | os.O_WRONLY
+	if runtime.GOOS != "windows" {
+		// Opening a pipe that nobody reads would wait for a reader.
+		flags |= syscall.O_NONBLOCK
+	}
+	f, err := os.OpenFile(name, flags, 0o600)
+	if err != nil {
+		if info, e := os.Stat(name); e == nil && !storable(info) {
+			return nil, errNoFile
+		}
 		return nil, errors.New(osReason(err))
 	}
-	return &auditor{file: f, identity: p.identity(), command: command, reason: reason}, nil
+	info, err := f.Stat()
+	if err == nil && !storable(info) {
+		err = errNoFile
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+var errNoFile = errors.New("it is a pipe, a folder or a socket, not a file")
+
+func storable(info os.FileInfo) bool {
+	return info.Mode().IsRegular() || info.Mode()&os.ModeCharDevice != 0
+}
+
+// restrict makes the usual audit file its owner's alone. One that was named is
+// left as its owner wants it; open reports that everybody has access to it.
+func restrict(f *os.File, own bool) (open bool, err error) {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || runtime.GOOS == "windows" {
+		return false, err
+	}
+	if own && info.Mode().Perm()&0o077 != 0 && f.Chmod(0o600) == nil {
+		return false, nil
+	}
+	return info.Mode().Perm()&0o007 != 0, nil
 }
 
 func (a *auditor) close() {
@@ -108,12 +187,58 @@ func (a *auditor) close() {
 	}
 }
 
+// recorded is an inspector that sends nothing of which there is no record yet.
+type recorded struct {
+	inspector
+	audit *auditor
+}
+
+func (r *recorded) Execute(ctx context.Context, p inspect.Plan, dryRun bool) inspect.Result {
+	if dryRun {
+		return r.inspector.Execute(ctx, p, true)
+	}
+	if err := r.audit.sending(p); err != nil {
+		refused := inspect.Result{Plan: p, Outcome: inspect.OutRefused, At: r.audit.now()}
+		for _, s := range p.Steps {
+			refused.Nodes = append(refused.Nodes, inspect.NodeOutcome{
+				Node: s.Node, Key: s.Key, Outcome: inspect.OutRefused, Detail: "nothing was sent: " + err.Error(), Expiry: s.Expiry,
+			})
+		}
+		return refused
+	}
+	return r.inspector.Execute(ctx, p, false)
+}
+
+// sending records that a plan is about to be carried out.
+func (a *auditor) sending(p inspect.Plan) error {
+	if a == nil {
+		return nil
+	}
+	rec := a.record(p.ID, p.Library, p.Owner, p.Token, a.now())
+	attempt := uuid.NewString()
+	rec.Attempt, rec.Outcome = &attempt, outcomeSending
+	for _, s := range p.Steps {
+		if s.Send {
+			rec.Nodes = append(rec.Nodes, auditNode{Node: s.Node, Outcome: outcomeSending, ExpiresInMS: remainingMS(s.Expiry, a.now())})
+		}
+	}
+	a.mu.Lock()
+	a.attempts[attemptKey{p.ID, p.Token}] = attempt
+	a.mu.Unlock()
+	return a.append(rec)
+}
+
 // released records what a release did.
 func (a *auditor) released(r inspect.Result) error {
 	if a == nil {
 		return nil
 	}
 	rec := a.record(r.Plan.ID, r.Plan.Library, r.Plan.Owner, r.Plan.Token, r.At)
+	key := attemptKey{r.Plan.ID, r.Plan.Token}
+	a.mu.Lock()
+	rec.Attempt = orNull(a.attempts[key])
+	delete(a.attempts, key)
+	a.mu.Unlock()
 	freed := r.Freed
 	rec.Outcome, rec.Freed, rec.TookMS = string(r.Outcome), &freed, millis(r.Took)
 	for _, n := range r.Nodes {

@@ -48,6 +48,7 @@ var catalogue = []setting{
 	{flag: "interval", variable: "DLOCK_INTERVAL", key: "interval", kind: unitValue},
 	{flag: "scan-budget", variable: "DLOCK_SCAN_BUDGET", key: "scan_budget", kind: unitValue},
 	{flag: "match", variable: "DLOCK_MATCH", key: "match", kind: listValue},
+	{flag: "all", variable: "DLOCK_ALL", key: "all", kind: boolValue},
 	{flag: "read-only", variable: "DLOCK_READ_ONLY", key: "read_only", kind: boolValue},
 	{flag: "stuck-after", variable: "DLOCK_STUCK_AFTER", key: "stuck_after", kind: unitValue},
 	{flag: "audit", variable: "DLOCK_AUDIT", key: "audit", file: true},

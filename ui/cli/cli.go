@@ -173,8 +173,8 @@ func (p *program) root() *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	root.SetHelpCommand(helpCommand())
 
-	root.AddCommand(p.topCommand("top"), p.lsCommand(), p.getCommand(), p.releaseCommand(),
-		p.runCommand(), p.acquireCommand(), p.extendCommand(), p.unlockCommand(), p.demoCommand(), p.configCommand(), versionCommand(p))
+	root.AddCommand(p.topCommand("top"), p.lsCommand(), p.getCommand(), p.watchCommand(), p.releaseCommand(),
+		p.runCommand(), p.acquireCommand(), p.extendCommand(), p.unlockCommand(), p.doctorCommand(), p.demoCommand(), p.configCommand(), versionCommand(p), exitCodesTopic())
 	addCompletion(root)
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {

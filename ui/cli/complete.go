@@ -40,6 +40,20 @@ func (p *program) completeProfiles(root *cobra.Command) {
 	offer("theme", func() []string { return []string{"default", "mono", "high-contrast"} })
 }
 
+// completeWords makes the shell complete an option that takes some of a few
+// words, also behind a comma.
+func completeWords(c *cobra.Command, flag string, words []string) {
+	// The error is that there is no such flag, which a test would see.
+	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		offered := make([]string, 0, len(words))
+		for _, w := range words {
+			offered = append(offered, before+w)
+		}
+		return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}
+
 // completeKeys offers the keys of locks that are there now. Whatever goes wrong,
 // it offers nothing and says nothing.
 func (p *program) completeKeys(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -238,6 +238,7 @@ read_only = true
 
 # Which keys, and which database where the URL names none.
 # match = ["lock:*", "job:*"]
+# all = true   # those of every known lock library too
 # db = 0
 
 # How we look.

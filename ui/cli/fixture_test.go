@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dlock/inspect"
+	"dlock/inspect/dialect"
 )
 
 var fixedNow = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
@@ -139,11 +140,51 @@ func everyKind() inspect.Snapshot {
 		hash.Copies[i].Answer, hash.Copies[i].Type, hash.Copies[i].Expiry = inspect.AnswerHeld, "hash", in(time.Minute)
 	}
 
-	return picture(5, []inspect.Lock{
+	// A lock with everything that only some libraries tell, and the past that
+	// only somebody who has watched knows.
+	shared := lockOf("lock:rw", in(20*time.Second), tokenA, tokenA, tokenA, tokenA, "!")
+	shared.Library, shared.Kind, shared.Type, shared.Shared = "redisson", "read-write", "hash", true
+	shared.Candidates, shared.Confidence = []string{"redisson", "redissonlike"}, dialect.Likely
+	shared.Owners[0].Holds, shared.Owners[0].Loss = true, in(20*time.Second)
+	shared.Owners[0].Thread, shared.Owners[0].Mode, shared.Owners[0].Count = "77", "read", 2
+	shared.Owners[0].Until = fixedNow.Add(19 * time.Second)
+	shared.Owners = append(shared.Owners, inspect.Owner{
+		Token: tokenB, Name: "api-2:9", Host: "api-2", PID: 9, Count: 1, Mode: "read", Votes: []string{"n1", "n2", "n3"},
+		Holds: true, Loss: in(9 * time.Second), Expiry: in(10 * time.Second),
+	})
+	shared.Waiters, shared.WaitersAreProcesses = inspect.Known(3), true
+	shared.WaiterList = []dialect.Waiter{
+		{Token: "w1", Owner: "web-1:1", Since: fixedNow.Add(-3 * time.Second)},
+		{Token: "w\x1b2", Until: fixedNow.Add(time.Second)},
+	}
+	shared.Companions = []inspect.Companion{{Key: "redisson_rwlock_timeout:{lock:rw}\n", Of: "lock:rw", Role: dialect.RoleInfo, Type: "zset"}}
+	shared.Stats = inspect.Stats{Holds: 12, Total: 36 * time.Second, Longest: 9 * time.Second, Waits: 2, WaitTotal: 4 * time.Second, LongestWait: 3 * time.Second}
+	shared.History = []inspect.Event{
+		{At: fixedNow.Add(-2 * time.Second), Kind: inspect.Taken, Key: "lock:rw", Token: tokenA, Owner: "web-3:4711", Text: "4 of 5 nodes"},
+		{At: fixedNow.Add(-time.Second), Kind: inspect.LostNode, Key: "lock:rw", Node: "n5", Token: "bare\x1b", Text: "4 of 5 nodes left, without n5"},
+	}
+
+	orphan := lockOf("redisson_lock_queue:{lock:gone}", in(time.Minute), "", "", "", "", "!")
+	orphan.Library, orphan.Type = "redisson", "list"
+	orphan.Companion = &inspect.Companion{Key: orphan.ID.Key, Of: "lock:gone", Role: dialect.RoleQueue, Type: "list"}
+	for i := range 4 {
+		orphan.Copies[i].Answer, orphan.Copies[i].Type, orphan.Copies[i].Expiry = inspect.AnswerOther, "list", in(time.Minute)
+	}
+	orphan.Findings = []inspect.Finding{{ID: "orphan", Severity: inspect.Medium, Text: "a queue without its lock", Advice: "delete it once nobody waits"}}
+
+	s := picture(5, []inspect.Lock{
 		split, forever, partial, unknown, held, hash,
 		lockOf(hostileKey, in(time.Second), "t\x1b]0;owned\a", "t\x1b]0;owned\a", "t\x1b]0;owned\a", "", "!"),
 		lockOf("lock:\xff\xfe", in(time.Second), "\x80tok", "\x80tok", "\x80tok", "\x80tok", "!"),
 		lockOf("lock:注文:42:مفتاح", in(26*time.Hour), `"quoted"`, `"quoted"`, `"quoted"`, `"quoted"`, "!"),
 		lockOf("-n", in(time.Second), "--token", "--token", "--token", "--token", "!"),
+		shared, orphan,
 	}, 4)
+	s.Target.Nodes[1].Denied = []string{"CONFIG", "INFO"}
+	s.Findings = []inspect.NodeFinding{
+		{Finding: inspect.Finding{ID: "same-server", Severity: inspect.High, Text: "n1, n2 are one server, and its vote counts 2 times.", Advice: "Give each vote a server of its own."}, Nodes: []string{"n1", "n2"}},
+		{Finding: inspect.Finding{ID: "clock-offset", Severity: inspect.Medium, Text: "The clocks differ\x1b[2J.", Advice: "Keep them together."}},
+		{Finding: inspect.Finding{ID: "no-persistence", Severity: inspect.Low, Text: "n3 keeps nothing on disk.", Advice: "Set appendonly yes."}, Nodes: []string{"n3"}},
+	}
+	return s
 }

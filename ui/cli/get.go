@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +84,7 @@ func sortOut(s inspect.Snapshot, keys []string) (found []inspect.Lock, missing [
 		byKey[l.ID.Key] = l
 	}
 	for _, key := range keys {
-		if l, ok := byKey[key]; ok && l.State != inspect.Expired {
+		if l, ok := byKey[key]; ok && (l.State != inspect.Expired || l.Companion != nil) {
 			found = append(found, l)
 		} else {
 			missing = append(missing, key)
@@ -130,6 +132,7 @@ func (p *program) printFound(s inspect.Snapshot, found []inspect.Lock, format st
 		l.describe(&b, s, lock)
 		p.releaseHint(&b, l, lock)
 	}
+	l.nodeLines(&b, findingsAbout(s.Findings, found))
 	_, err := io.WriteString(p.stdout, b.String())
 	return err
 }
@@ -147,7 +150,10 @@ func (l look) describe(b *strings.Builder, s inspect.Snapshot, lock inspect.Lock
 	}
 	fmt.Fprintln(b, l.paint(bold, string(quoted(lock.ID.Key))))
 	line("state", l.verdict(lock), stateStyle(lock))
-	for i, o := range lock.Owners {
+	if c := lock.Companion; c != nil {
+		line("of", quoted(c.Of)+", as its "+text.Clean(string(c.Role)), plain)
+	}
+	for i, o := range lock.Owners[:min(ownersShown, len(lock.Owners))] {
 		name := "owner"
 		if len(lock.Owners) > 1 {
 			name = fmt.Sprintf("owner %d", i+1)
@@ -155,18 +161,34 @@ func (l look) describe(b *strings.Builder, s inspect.Snapshot, lock inspect.Lock
 		line(name, l.ownerLine(o, now), plain)
 		line("token", quoted(o.Token), plain)
 	}
+	if more := len(lock.Owners) - ownersShown; more > 0 {
+		line("", text.Clean(fmt.Sprintf("and %d more; -o json lists all", more)), plain)
+	}
 	line("ttl", l.ttlLine(lock, now), plain)
 	line("held for", l.heldText(lock, now), plain)
 	if lock.Fence.Known {
 		line("fence", maybeText(lock.Fence, decimal), plain)
 	}
 	if lock.Waiters.Known {
-		line("waiters", text.Clean(fmt.Sprint(lock.Waiters.Value)), plain)
+		line("waiters", waitersLine(lock, now), plain)
 	}
 	if lock.Idle.Known {
 		line("idle", text.Clean(durationText(lock.Idle.Value)), plain)
 	}
 	line("library", libraryLine(lock), plain)
+	if words := companionsLine(lock); words != "" {
+		line("beside it", words, plain)
+	}
+	if words := statsLine(lock.Stats); words != "" {
+		line("seen", words, plain)
+	}
+	for i, e := range lock.History {
+		name := "history"
+		if i > 0 {
+			name = ""
+		}
+		line(name, l.eventWords(e), eventStyle(e.Kind))
+	}
 	prose := func(name string, words text.Safe, st style) {
 		for i, part := range text.Wrap(words, l.width-labelCells) {
 			if i > 0 {
@@ -189,9 +211,14 @@ func (l look) describe(b *strings.Builder, s inspect.Snapshot, lock inspect.Lock
 // password may stand in the --node options, so they are not repeated.
 func (p *program) releaseHint(b *strings.Builder, l look, lock inspect.Lock) {
 	named := 0
-	for _, o := range lock.Owners {
+	for _, o := range lock.Owners[:min(ownersShown, len(lock.Owners))] {
 		if o.Token == "" {
 			continue // an empty value tells nobody from anybody
+		}
+		var cannot inspect.ErrCannotRelease
+		if _, err := inspect.PlanRelease(lock, o.Token); errors.As(err, &cannot) {
+			fmt.Fprintf(b, "\n%s%s\n", label("release"), l.paint(faint, string(text.CleanMax("not by dlock: "+cannot.Reason, 500))))
+			return
 		}
 		name := "release"
 		if named > 0 {
@@ -222,6 +249,9 @@ func (l look) verdict(lock inspect.Lock) text.Safe {
 		words += unknownWords(lock)
 	default:
 		words += "no node has it"
+		if lock.Companion != nil {
+			words = string(stateText(lock)) + ": this is no lock, and the one it was beside is gone"
+		}
 	}
 	if v.Unreachable > 0 && lock.State != inspect.Unknown {
 		words += fmt.Sprintf(" (%d did not answer)", v.Unreachable)
@@ -248,11 +278,20 @@ func (l look) ownerLine(o inspect.Owner, now time.Time) text.Safe {
 	if words == "" {
 		words = "not told by the value"
 	}
+	if o.Thread != "" {
+		words += ", thread " + text.Clean(o.Thread)
+	}
+	if o.Mode != "" {
+		words += ", to " + text.Clean(o.Mode)
+	}
 	if o.Count > 1 {
 		words += text.Clean(fmt.Sprintf(", taken %d times over", o.Count))
 	}
 	if !o.Since.IsZero() {
 		words += text.Clean(", asked for it " + durationText(now.Sub(o.Since)) + " ago")
+	}
+	if !o.Until.IsZero() {
+		words += text.Clean(", until " + durationText(max(0, o.Until.Sub(now))) + " from now by its own clock")
 	}
 	if len(o.Votes) > 0 {
 		words += text.Clean(", on " + strings.Join(o.Votes, " "))
@@ -288,10 +327,89 @@ func libraryLine(lock inspect.Lock) text.Safe {
 			more = append(more, word)
 		}
 	}
-	if len(more) == 0 {
-		return text.Clean(lock.Library)
+	words := lock.Library
+	if len(more) > 0 {
+		words += " (" + strings.Join(more, ", ") + ")"
 	}
-	return text.Clean(lock.Library + " (" + strings.Join(more, ", ") + ")")
+	if sure := confidence(lock); sure != nil && *sure != "certain" {
+		words += ", " + *sure
+	}
+	if len(lock.Candidates) > 0 {
+		words += "; these write the same: " + strings.Join(lock.Candidates, ", ")
+	}
+	return text.CleanMax(words, 1000)
+}
+
+// ownersShown and waitersShown are how many of them are shown for a person.
+const (
+	ownersShown  = 20
+	waitersShown = 5
+)
+
+// waitersLine counts who waits and names the first in line.
+func waitersLine(lock inspect.Lock, now time.Time) text.Safe {
+	words := text.Clean(fmt.Sprint(lock.Waiters.Value))
+	if lock.WaitersAreProcesses {
+		words += " processes, each of which may wait for several threads"
+		if lock.Waiters.Value == 1 {
+			words = "1 process, which may wait for several threads"
+		}
+	}
+	var named []text.Safe
+	for _, w := range lock.WaiterList[:min(waitersShown, len(lock.WaiterList))] {
+		one := text.Clean(w.Owner)
+		if one == "" {
+			one = quoted(w.Token)
+		}
+		if !w.Since.IsZero() {
+			one += text.Clean(" for " + durationText(max(0, now.Sub(w.Since))))
+		}
+		named = append(named, one)
+	}
+	if len(named) > 0 {
+		words += ": " + text.Join(named, ", ")
+	}
+	if more := lock.Waiters.Value - len(named); more > 0 && len(named) > 0 {
+		words += text.Clean(fmt.Sprintf(", and %d more", more))
+	}
+	return words
+}
+
+// companionsLine names the keys beside the lock's own.
+func companionsLine(lock inspect.Lock) text.Safe {
+	var named []text.Safe
+	for _, c := range lock.Companions {
+		named = append(named, quoted(c.Key)+" ("+text.Clean(string(c.Role))+")")
+	}
+	return text.Join(named, ", ")
+}
+
+// statsLine is what was seen of earlier holds, "" if none was.
+func statsLine(s inspect.Stats) text.Safe {
+	mean, known := s.MeanHold()
+	if !known {
+		return ""
+	}
+	words := fmt.Sprintf("%s from beginning to end, %s on average, %s at most", count(s.Holds, "hold"), durationText(mean), durationText(s.Longest))
+	if wait, known := s.MeanWait(); known {
+		words += fmt.Sprintf("; holders had waited %s on average, %s at most", durationText(wait), durationText(s.LongestWait))
+	}
+	return text.Clean(words)
+}
+
+// findingsAbout leaves the findings about nodes that some of the locks are on,
+// without those of low severity, which say little about one lock.
+func findingsAbout(findings []inspect.NodeFinding, locks []inspect.Lock) []inspect.NodeFinding {
+	var out []inspect.NodeFinding
+	for _, f := range findings {
+		concerns := len(f.Nodes) == 0 || slices.ContainsFunc(locks, func(l inspect.Lock) bool {
+			return slices.ContainsFunc(l.Copies, func(c inspect.Copy) bool { return slices.Contains(f.Nodes, c.Node) })
+		})
+		if concerns && f.Severity != inspect.Low && len(locks) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // copies prints what each node says.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,7 +119,12 @@ type fakeInspector struct {
 	err       error
 	execute   func(inspect.Plan) inspect.Result
 	onLook    func()
+	// later is what a Get answers from the second on, nil for the same.
+	later *inspect.Snapshot
+	// watch plays a Watch, until it returns.
+	watch func(ctx context.Context, emit func(inspect.Snapshot)) error
 
+	mu       sync.Mutex
 	asked    [][]string
 	executed []inspect.Plan
 	dry      []bool
@@ -143,16 +149,28 @@ func (f *fakeInspector) Look(ctx context.Context) (inspect.Snapshot, error) {
 }
 
 func (f *fakeInspector) Get(ctx context.Context, keys ...string) (inspect.Snapshot, error) {
+	f.mu.Lock()
 	f.asked = append(f.asked, keys)
+	again := len(f.asked) > 1
+	f.mu.Unlock()
 	if f.onLook != nil {
 		f.onLook()
+	}
+	if again && f.later != nil {
+		return *f.later, f.err
 	}
 	return f.snapshot, f.err
 }
 
+func (f *fakeInspector) Watch(ctx context.Context, emit func(inspect.Snapshot)) error {
+	return f.watch(ctx, emit)
+}
+
 func (f *fakeInspector) Execute(_ context.Context, p inspect.Plan, dryRun bool) inspect.Result {
+	f.mu.Lock()
 	f.executed = append(f.executed, p)
 	f.dry = append(f.dry, dryRun)
+	f.mu.Unlock()
 	if dryRun {
 		return inspect.Result{Plan: p, DryRun: true, Outcome: inspect.OutNotSent, At: fixedNow}
 	}

@@ -54,17 +54,20 @@ Environment:
   DLOCK_READ_ONLY, DLOCK_TIMEOUT …  DLOCK_ and the option's name, for most
   NO_COLOR, CLICOLOR=0, TERM=dumb   no colour
 
-Exit codes:
+Exit codes (dlock help exit-codes says more):
   0  done                          5  no quorum
   1  unexpected failure            6  no node answers
   2  wrong usage                   7  refused: permission, replica or --read-only
   3  somebody else holds the lock  8  incomplete: some nodes did not answer;
   4  not there, or not released       what is known was printed
-                                   9  a promise did not hold in the demo`
+                                   9  doctor, ls --fail-on or the demo found
+                                      trouble`
 
 const rootExamples = `  dlock --node redis://10.0.0.1:6379 --node redis://10.0.0.2:6379 --node redis://10.0.0.3:6379
   REDIS_URL=redis://10.0.0.1:6379 dlock ls
   dlock get lock:orders:42
+  dlock watch 'lock:orders:*' --for 1m
+  dlock doctor
   dlock release lock:orders:42 --token 5d02c1f0-8a55-4c8e-9f0e-0b7c6f1be8aa
   dlock run nightly-report --wait 10m -- ./report.sh
   dlock demo`
@@ -83,13 +86,63 @@ const lsHelp = `List the locks, once. Each GLOB limits the scan (default lock:*)
 -o json   one document; -o jsonl one object per lock
 -o keys   the keys, quoted where they are not plain; with -0 raw, for xargs -0
 
+With --fail-on the exit code is 9 if a lock has one of the flags or states named,
+and a sentence on standard error says which ones; all locks are listed as ever.
+
 The mark of a node in -o wide: ● stores this token, ◆ another one, ○ none,
 ✗ no answer, ? may not be read (with --ascii: # ! . x ?).`
 
 const lsExamples = `  dlock ls
   dlock ls 'lock:orders:*' -o wide
   dlock ls -o json | jq -r '.locks[] | select(.state != "held") | .key'
+  dlock ls --fail-on no-expiry,split,stuck -o keys
+  dlock ls --all
   dlock ls -0 | xargs -0 dlock get --`
+
+const watchHelp = `Print what happens to the locks, one line per event, until it is interrupted or
+--for is over. Each GLOB limits the scan (default lock:*).
+
+Events are differences between looks, which are --interval apart (here 400ms unless it
+is given): what was taken and released between two of them is not seen. A new
+lock is found by the scan, which takes longer the more keys there are.
+
+taken, released, expired, handed-over, renewed   who holds a lock
+lost-node, gained-node    held still, by a node less or more
+split, no-expiry          a lock went into that state
+node-down, node-up        a node stopped answering, or answers again
+operator                  somebody released it with this program
+gap                       events are missing here, and why
+
+-o jsonl prints one object per event, as docs/watch.schema.json describes it.
+
+Exit codes: 0 interrupted, or --for is over; 6 no node answered at the start; 8 at
+the end of --for, if a node did not answer or events were missed meanwhile.`
+
+const watchExamples = `  dlock watch
+  dlock watch 'lock:orders:*' --event taken,released,expired
+  dlock watch --for 10s -o jsonl | jq -r 'select(.event == "split") | .key'`
+
+const doctorHelp = `Check the nodes, and the locks on them, for what loses locks: votes that are not
+independent, replicas, eviction, restarts and missing persistence, clocks, writes
+that are refused, locks without expiry, split ones, and more. It prints what each
+node is, then every finding with its evidence and what to do, worst first.
+
+--probe takes the lock ` + probeResource + `, renews and releases it, and tells how long each
+step took. This is the only part that writes: the key lock:` + probeResource + ` is gone within
+10s whatever happens, and the counter of fences beside it after some days.
+
+--acl prints the lines for redis-cli that make a user with no more permissions than
+it needs, and connects to nothing. Of look the second line may be left out; then
+holders are not shown. docs/acl.md says what may be added and what that buys.
+
+Exit codes: 9 found something of high or medium severity; 0 nothing, or of low
+severity only; 6 no node answers; 7 no node lets us look; 8 nothing was found, but
+some node did not answer.`
+
+const doctorExamples = `  dlock doctor
+  dlock doctor --probe
+  dlock doctor --all -o json | jq -r '.findings[] | select(.severity == "high") | .text'
+  dlock doctor --acl release`
 
 const getHelp = `Show locks in full, node by node. It reads only the given keys and never scans.
 
@@ -107,22 +160,31 @@ compares the token and deletes in one step, so a new holder is never touched.
 The old holder may still be running; make sure that it is not, or that a fencing
 token protects what it writes to.
 
-Say which holder is meant by --token, --if-no-expiry or --if-held-for (all that
-are given must hold), or answer the question on a terminal. Several keys are
-listed first and asked for once; --yes skips the question, not the comparison.
+Say which holder is meant by --token, --owner, --if-no-expiry or --if-held-for
+(all that are given must hold), or answer the question on a terminal. --owner
+without a key is about all locks of that owner that a scan finds (--match, --all).
 
-Each attempt appends a line to the audit file, with the start of the token's
-hash in place of the token. If the file cannot be written nothing is released.
+Several keys, or those of an owner, are listed first and asked for once; --yes
+skips the question, not the comparison, and --dry-run sends nothing. Each is
+compared by itself with the token that was listed. An interrupt lets finish what
+was begun and begins nothing more; the same command goes on with what is left.
+
+The audit file gets a line before a release is sent, of outcome "sending", and
+one with what became of it; both have the same attempt, so that one without the
+other tells of a program that was killed. What was not sent has one line. The
+start of the token's hash stands for the token. If the file cannot be written, or
+is a pipe, nothing is released. The usual file is made its owner's alone.
 
 Exit codes: 0 released; 4 not released: changed owner, already gone, came back,
-or a condition that does not hold; 7 refused by a server, by --read-only, or
-because this kind of lock cannot be released safely; 8 released, but some node
-was not reached, refused or got it back, so a copy stays until it expires.`
+or a condition that does not hold; 6 no node answers; 7 refused by a server, by
+--read-only, or because this kind of lock cannot be released safely; 8 some node
+was not reached, refused or got it back, so a copy may stay until it expires.`
 
 const releaseExamples = `  dlock release lock:orders:42 --token 5d02c1f0-8a55-4c8e-9f0e-0b7c6f1be8aa
   dlock release lock:orders:42 --if-no-expiry --reason 'INC-4711, holder is gone'
   dlock release lock:orders:42 --if-held-for 10m --dry-run
-  dlock release lock:orders:42 lock:orders:43 --if-no-expiry --yes`
+  dlock release lock:orders:42 lock:orders:43 --if-no-expiry --yes
+  dlock release --owner 1@worker-8a --match 'task:*' --dry-run`
 
 const runHelp = `Run COMMAND while holding the lock on RESOURCE: on any number of machines, one
 at a time. If the lock is not to be had within --wait, nothing is run. While the
@@ -264,6 +326,35 @@ const demoExamples = `  dlock demo
   dlock demo --headless --scenario flash-sale --mode all --duration 5s
   dlock demo --headless --faults random --duration 10m -o json
   dlock demo --headless --tour --kind embedded`
+
+const exitCodesHelp = `The exit codes, which do not change:
+
+  0    done; of watch: interrupted, or --for is over
+  1    unexpected failure
+  2    wrong usage
+  3    the lock was not acquired, since somebody else holds it (run: or -E N)
+  4    get: no such lock. release: not released, since its owner changed, it was
+       already gone, it came back, or a condition does not hold. extend, unlock:
+       the token does not hold the lock. run: the lock was lost
+  5    no quorum: too few nodes answer, agree or let us lock
+  6    no node could be connected to
+  7    refused: by a server (permission, replica, loading), by --read-only, or
+       because dlock cannot release this kind of lock safely
+  8    incomplete: some nodes did not answer, or keep a copy; what is known was
+       printed, what could be done was done
+  9    doctor, or ls --fail-on, found trouble; demo: a promise did not hold
+  126  run: the command cannot be run
+  127  run: there is no such command
+  130  interrupted
+  141  the reader of the output went away
+
+run passes the exit code of its command on, 128 + N if signal N ended it. Of
+several keys the code is that of the worst: a failure before 6, 7, 4 and 8.`
+
+// exitCodesTopic is a page of help and no command.
+func exitCodesTopic() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "The exit codes", Long: exitCodesHelp}
+}
 
 // helpCommand is cobra's help command, except that an unknown topic is wrong
 // usage.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"dlock/inspect"
+	"dlock/inspect/dialect"
 	"dlock/ui/text"
 )
 
@@ -31,9 +32,10 @@ type jsonDocument struct {
 }
 
 type jsonTarget struct {
-	Topology string     `json:"topology"`
-	Quorum   int        `json:"quorum"`
-	Nodes    []jsonNode `json:"nodes"`
+	Topology string            `json:"topology"`
+	Quorum   int               `json:"quorum"`
+	Nodes    []jsonNode        `json:"nodes"`
+	Findings []jsonNodeFinding `json:"findings"`
 }
 
 type jsonNode struct {
@@ -46,6 +48,8 @@ type jsonNode struct {
 	RTTMicros     *int64  `json:"rtt_us"`
 	ClockOffsetMS *int64  `json:"clock_offset_ms"`
 	Locks         *int    `json:"locks"`
+	// Denied lists the commands that the node does not permit this user.
+	Denied []string `json:"denied"`
 }
 
 type jsonLock struct {
@@ -69,6 +73,16 @@ type jsonLock struct {
 	IdleMS        *int64         `json:"idle_ms"`
 	Nodes         []jsonLockNode `json:"nodes"`
 	Findings      []jsonFinding  `json:"findings"`
+
+	// Owners are all tokens that nodes store, whether or not one has a
+	// quorum; Holder is the first where that is a holder.
+	Owners      []jsonOwner     `json:"owners"`
+	Shared      bool            `json:"shared"`
+	Candidates  []string        `json:"candidates"`
+	Confidence  *string         `json:"confidence"`
+	WaiterList  []jsonWaiter    `json:"waiter_list"`
+	CompanionOf *jsonKey        `json:"companion_of"`
+	Companions  []jsonCompanion `json:"companions"`
 }
 
 type jsonHolder struct {
@@ -79,6 +93,35 @@ type jsonHolder struct {
 	PID      *int      `json:"pid"`
 	Since    *jsonTime `json:"since"`
 	Count    *int      `json:"count"`
+}
+
+type jsonOwner struct {
+	jsonHolder
+	Thread *string   `json:"thread"`
+	Mode   *string   `json:"mode"`
+	Until  *jsonTime `json:"until"`
+	Holds  bool      `json:"holds"`
+	TTLMS  *int64    `json:"ttl_ms"`
+	Nodes  []string  `json:"nodes"`
+}
+
+type jsonWaiter struct {
+	Token    string    `json:"token"`
+	TokenB64 *string   `json:"token_b64"`
+	Owner    *string   `json:"owner"`
+	Since    *jsonTime `json:"since"`
+	Until    *jsonTime `json:"until"`
+}
+
+type jsonKey struct {
+	Key    string  `json:"key"`
+	KeyB64 *string `json:"key_b64"`
+}
+
+type jsonCompanion struct {
+	jsonKey
+	Role string  `json:"role"`
+	Type *string `json:"type"`
 }
 
 type jsonVotes struct {
@@ -101,6 +144,12 @@ type jsonFinding struct {
 	Severity string `json:"severity"`
 	Text     string `json:"text"`
 	Advice   string `json:"advice"`
+}
+
+// jsonNodeFinding is about some nodes, or about all if Nodes is empty.
+type jsonNodeFinding struct {
+	jsonFinding
+	Nodes []string `json:"nodes"`
 }
 
 // jsonTime prints RFC 3339 in UTC with milliseconds.
@@ -154,7 +203,7 @@ func newDocument(s inspect.Snapshot, locks []inspect.Lock) jsonDocument {
 		Schema:   jsonSchema,
 		At:       jsonTime(s.At),
 		Complete: s.Complete,
-		Target:   newTarget(s.Target),
+		Target:   newTarget(s),
 		Locks:    make([]jsonLock, 0, len(locks)),
 	}
 	for _, l := range locks {
@@ -163,8 +212,15 @@ func newDocument(s inspect.Snapshot, locks []inspect.Lock) jsonDocument {
 	return doc
 }
 
-func newTarget(t inspect.Target) jsonTarget {
-	out := jsonTarget{Topology: string(t.Topology), Quorum: t.Quorum, Nodes: make([]jsonNode, 0, len(t.Nodes))}
+func newTarget(s inspect.Snapshot) jsonTarget {
+	t := s.Target
+	out := jsonTarget{
+		Topology: string(t.Topology), Quorum: t.Quorum,
+		Nodes: make([]jsonNode, 0, len(t.Nodes)), Findings: make([]jsonNodeFinding, 0, len(s.Findings)),
+	}
+	for _, f := range s.Findings {
+		out.Findings = append(out.Findings, jsonNodeFinding{newFinding(f.Finding), texts(f.Nodes)})
+	}
 	for _, n := range t.Nodes {
 		state := n.State
 		if state == inspect.NodePending {
@@ -182,6 +238,7 @@ func newTarget(t inspect.Target) jsonTarget {
 			RTTMicros:     maybeNull(n.RTT, time.Duration.Microseconds),
 			ClockOffsetMS: maybeNull(n.ClockOffset, millis),
 			Locks:         maybeNull(n.Locks, same[int]),
+			Denied:        texts(n.Denied),
 		})
 	}
 	return out
@@ -203,6 +260,13 @@ func newLock(l inspect.Lock, now time.Time) jsonLock {
 		IdleMS:   maybeNull(l.Idle, millis),
 		Nodes:    make([]jsonLockNode, 0, len(l.Copies)),
 		Findings: make([]jsonFinding, 0, len(l.Findings)),
+
+		Owners:     make([]jsonOwner, 0, len(l.Owners)),
+		Shared:     l.Shared,
+		Candidates: texts(l.Candidates),
+		Confidence: confidence(l),
+		WaiterList: make([]jsonWaiter, 0, len(l.WaiterList)),
+		Companions: make([]jsonCompanion, 0, len(l.Companions)),
 	}
 	out.Key, out.KeyB64 = bytesForJSON(l.ID.Key)
 	out.Resource, _ = bytesForJSON(l.Resource)
@@ -231,11 +295,82 @@ func newLock(l inspect.Lock, now time.Time) jsonLock {
 		out.Nodes = append(out.Nodes, n)
 	}
 	for _, f := range l.Findings {
-		out.Findings = append(out.Findings, jsonFinding{
-			ID: f.ID, Severity: string(f.Severity), Text: textForJSON(f.Text), Advice: textForJSON(f.Advice),
-		})
+		out.Findings = append(out.Findings, newFinding(f))
+	}
+	for _, o := range l.Owners {
+		out.Owners = append(out.Owners, newOwner(o, now))
+	}
+	for _, w := range l.WaiterList {
+		one := jsonWaiter{Owner: orNull(textForJSON(w.Owner)), Since: momentOrNull(w.Since), Until: momentOrNull(w.Until)}
+		one.Token, one.TokenB64 = bytesForJSON(w.Token)
+		out.WaiterList = append(out.WaiterList, one)
+	}
+	if l.Companion != nil {
+		of := newKey(l.Companion.Of)
+		out.CompanionOf = &of
+	}
+	for _, c := range l.Companions {
+		out.Companions = append(out.Companions, jsonCompanion{newKey(c.Key), textForJSON(string(c.Role)), orNull(textForJSON(c.Type))})
 	}
 	return out
+}
+
+func newFinding(f inspect.Finding) jsonFinding {
+	return jsonFinding{ID: f.ID, Severity: string(f.Severity), Text: textForJSON(f.Text), Advice: textForJSON(f.Advice)}
+}
+
+func newKey(raw string) (k jsonKey) {
+	k.Key, k.KeyB64 = bytesForJSON(raw)
+	return k
+}
+
+// texts is a list for JSON, empty rather than null.
+func texts(raw []string) []string {
+	out := make([]string, 0, len(raw))
+	for _, s := range raw {
+		out = append(out, textForJSON(s))
+	}
+	return out
+}
+
+func momentOrNull(t time.Time) *jsonTime {
+	if t.IsZero() {
+		return nil
+	}
+	m := jsonTime(t)
+	return &m
+}
+
+// confidence is how sure the library is, nil where none was recognised.
+func confidence(l inspect.Lock) *string {
+	if l.Library == "" || l.Library == dialect.Unknown {
+		return nil
+	}
+	word := "possible"
+	switch l.Confidence {
+	case dialect.Likely:
+		word = "likely"
+	case dialect.Certain:
+		word = "certain"
+	}
+	return &word
+}
+
+// newOwner describes one token; the time of one that holds is that of its quorum.
+func newOwner(o inspect.Owner, now time.Time) jsonOwner {
+	ends := o.Expiry
+	if o.Holds && o.Loss.IsKnown() {
+		ends = o.Loss
+	}
+	return jsonOwner{
+		jsonHolder: newIdentity(o),
+		Thread:     orNull(textForJSON(o.Thread)),
+		Mode:       orNull(textForJSON(o.Mode)),
+		Until:      momentOrNull(o.Until),
+		Holds:      o.Holds,
+		TTLMS:      remainingMS(ends, now),
+		Nodes:      texts(o.Votes),
+	}
 }
 
 func newHolder(l inspect.Lock) *jsonHolder {
@@ -243,17 +378,19 @@ func newHolder(l inspect.Lock) *jsonHolder {
 	if !ok || l.State == inspect.Split || l.State == inspect.Partial {
 		return nil // a holder is who has a quorum, or may have one
 	}
-	h := &jsonHolder{
+	h := newIdentity(o)
+	return &h
+}
+
+func newIdentity(o inspect.Owner) jsonHolder {
+	h := jsonHolder{
 		Owner: orNull(textForJSON(o.Name)),
 		Host:  orNull(textForJSON(o.Host)),
 		PID:   orNull(o.PID),
+		Since: momentOrNull(o.Since),
 		Count: orNull(o.Count),
 	}
 	h.Token, h.TokenB64 = bytesForJSON(o.Token)
-	if !o.Since.IsZero() {
-		since := jsonTime(o.Since)
-		h.Since = &since
-	}
 	return h
 }
 

@@ -248,7 +248,9 @@ func TestReleaseOnNodes(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &rec); err != nil {
 				t.Fatal(err)
 			}
-			outcomes = append(outcomes, rec.Outcome)
+			if rec.Outcome != outcomeSending {
+				outcomes = append(outcomes, rec.Outcome)
+			}
 		}
 		want := []string{"owner changed, not touched", "not released", "refused", "released", "already gone", "released", "released"}
 		if !slices.Equal(outcomes, want) {

@@ -14,7 +14,10 @@ import (
 )
 
 func (p *program) lsCommand() *cobra.Command {
-	var nul bool
+	var (
+		nul    bool
+		failOn []string
+	)
 	c := &cobra.Command{
 		Use:        "ls [GLOB…] [options]",
 		SuggestFor: []string{"list", "locks", "keys", "scan"},
@@ -39,24 +42,31 @@ func (p *program) lsCommand() *cobra.Command {
 			if len(globs) > 0 {
 				p.settings.match = globs
 			}
-			return p.ls(c.Context(), format, nul)
+			return p.ls(c.Context(), format, nul, failOn)
 		},
 	}
-	c.Flags().BoolVarP(&nul, "null", "0", false, "with -o keys: raw keys, each ended by a NUL byte, for xargs -0")
+	f := c.Flags()
+	f.BoolVarP(&nul, "null", "0", false, "with -o keys: raw keys, each ended by a NUL byte, for xargs -0")
+	f.Var(newWords(&failOn, troubleWords), "fail-on", "exit with 9 if a lock has one of these flags or states")
+	completeWords(c, "fail-on", troubleWords)
 	return c
 }
 
-func (p *program) ls(ctx context.Context, format string, nul bool) error {
+func (p *program) ls(ctx context.Context, format string, nul bool, failOn []string) error {
 	in, _, done, err := p.open(true)
 	if err != nil {
 		return err
 	}
 	defer done()
 	var s inspect.Snapshot
-	if format == "jsonl" || format == "keys" {
-		// One line per lock: no need to have them all before the first.
+	listed := 0
+	// One line per lock: no need to have them all before the first. But not all
+	// of what --fail-on asks about is known of locks that are handed on so.
+	streams := (format == "jsonl" || format == "keys") && len(failOn) == 0
+	if streams {
 		var failed error
 		s, err = in.Stream(ctx, func(at time.Time, locks []inspect.Lock) error {
+			listed += len(locks)
 			failed = p.printLocks(inspect.Snapshot{At: at, Locks: locks}, format, nul)
 			return failed
 		})
@@ -65,20 +75,26 @@ func (p *program) ls(ctx context.Context, format string, nul bool) error {
 		}
 	} else {
 		s, err = in.Look(ctx)
+		listed = len(s.Locks)
 	}
 	if err := looked(ctx, s, err); err != nil {
 		return err
 	}
-	if format != "jsonl" && format != "keys" {
+	if !streams {
 		if err := p.printLocks(s, format, nul); err != nil {
 			return err
 		}
 	}
-	if err := silent(s).err(); err != nil {
+	if err := p.failOn(s, failOn, silent(s).err()); err != nil {
 		return err
 	}
-	if _, isTerminal := p.terminal(p.stdout); isTerminal && len(s.Locks) == 0 {
-		p.sayEmpty(s)
+	if _, isTerminal := p.terminal(p.stdout); isTerminal {
+		if listed == 0 {
+			p.sayEmpty(s)
+		}
+		if format == "table" && len(s.Findings) > 0 && s.Findings[0].Severity == inspect.High {
+			p.say("%s (dlock doctor tells more)", strings.TrimSuffix(string(text.CleanMax(s.Findings[0].Text, 500)), "."))
+		}
 	}
 	return nil
 }
@@ -100,13 +116,19 @@ func (p *program) printLocks(s inspect.Snapshot, format string, nul bool) error 
 		return p.printKeys(s.Locks, nul)
 	}
 	l := p.look(p.stdout)
-	if len(s.Locks) == 0 && l.width > 0 {
+	if len(s.Locks) == 0 && l.width > 0 && format != "wide" {
 		return nil // titles without rows; what was scanned is said instead
 	}
 	if format == "wide" {
 		// Whoever asks for everything gets it whole.
 		l.width = 0
-		return wideTable(l, s).write(p.stdout, l)
+		var b strings.Builder
+		if err := wideTable(l, s).write(&b, l); err != nil {
+			return err
+		}
+		l.nodeLines(&b, s.Findings)
+		_, err := io.WriteString(p.stdout, b.String())
+		return err
 	}
 	return lockTable(l, s).write(p.stdout, l)
 }
@@ -144,6 +166,22 @@ func (p *program) sayEmpty(s inspect.Snapshot) {
 		where = string(text.Clean(s.Target.Nodes[0].Addr))
 	}
 	p.say("no lock matches %s on %s; try another glob, for example: dlock ls '*'", strings.Join(globs, " "), where)
+}
+
+// nodeLines prints what is worth attention about the nodes, one line each.
+func (l look) nodeLines(b *strings.Builder, findings []inspect.NodeFinding) {
+	if len(findings) == 0 {
+		return
+	}
+	b.WriteByte('\n')
+	for _, f := range findings {
+		b.WriteString(l.paint(severityStyle(f.Severity), string(findingTitle(f.Finding))) + " " + string(text.Clean(f.Text)) + "\n")
+	}
+}
+
+// findingTitle is a finding's severity and name.
+func findingTitle(f inspect.Finding) text.Safe {
+	return text.Clean(strings.ToUpper(string(f.Severity)) + " " + f.ID + ":")
 }
 
 // keyColumn is where most of the width goes; its ends matter more than its

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -130,22 +131,22 @@ func TestListExitCodes(t *testing.T) {
 	replica.Target.Nodes[1].State = inspect.NodeReplica
 	for _, c := range []struct {
 		name  string
-		fake  fakeInspector
+		fake  *fakeInspector
 		code  int
 		words []string
 	}{
-		{"all well", fakeInspector{snapshot: picture(3, one)}, exitOK, nil},
-		{"a replica answers", fakeInspector{snapshot: replica}, exitOK, nil},
-		{"one down", fakeInspector{snapshot: picture(3, one, 1)}, exitIncomplete, []string{"n2 (127.0.0.1:7002) connection refused"}},
-		{"none", fakeInspector{snapshot: picture(3, nil, 0, 1, 2), err: fmt.Errorf("look: %w", inspect.ErrNoNode)}, exitNoNode, []string{"no node answers", "n1 (", "n2 (", "n3 ("}},
-		{"all deny", fakeInspector{snapshot: denied}, exitRefused, []string{"NOAUTH"}},
-		{"all deny, as an error", fakeInspector{snapshot: denied, err: inspect.ErrNoNode}, exitRefused, []string{"NOAUTH"}},
-		{"cut", fakeInspector{snapshot: cut}, exitIncomplete, []string{"1234 keys", "narrower"}},
-		{"a key could not be read", fakeInspector{snapshot: hole}, exitIncomplete, []string{"could not be read"}},
-		{"unexpected", fakeInspector{err: errors.New("strange\nthing")}, exitFailure, []string{`strange\nthing`}},
+		{"all well", &fakeInspector{snapshot: picture(3, one)}, exitOK, nil},
+		{"a replica answers", &fakeInspector{snapshot: replica}, exitOK, nil},
+		{"one down", &fakeInspector{snapshot: picture(3, one, 1)}, exitIncomplete, []string{"n2 (127.0.0.1:7002) connection refused"}},
+		{"none", &fakeInspector{snapshot: picture(3, nil, 0, 1, 2), err: fmt.Errorf("look: %w", inspect.ErrNoNode)}, exitNoNode, []string{"no node answers", "n1 (", "n2 (", "n3 ("}},
+		{"all deny", &fakeInspector{snapshot: denied}, exitRefused, []string{"NOAUTH"}},
+		{"all deny, as an error", &fakeInspector{snapshot: denied, err: inspect.ErrNoNode}, exitRefused, []string{"NOAUTH"}},
+		{"cut", &fakeInspector{snapshot: cut}, exitIncomplete, []string{"1234 keys", "narrower"}},
+		{"a key could not be read", &fakeInspector{snapshot: hole}, exitIncomplete, []string{"could not be read"}},
+		{"unexpected", &fakeInspector{err: errors.New("strange\nthing")}, exitFailure, []string{`strange\nthing`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := invocation{args: []string{"ls"}, fake: &c.fake}.run(t)
+			e := invocation{args: []string{"ls"}, fake: c.fake}.run(t)
 			wantCode(t, e, c.code)
 			if c.code == exitOK {
 				wantSilentStderr(t, e)
@@ -177,6 +178,33 @@ func TestListOfNothing(t *testing.T) {
 	}
 }
 
+// Whatever the format, nothing is called empty that is not.
+func TestListOfSomethingIsNotEmpty(t *testing.T) {
+	for _, format := range []string{"table", "wide", "json", "jsonl", "keys"} {
+		s := picture(1, []inspect.Lock{lockOf("lock:a", in(1e9), "t")})
+		e := invocation{args: []string{"ls", "-o", format}, fake: &fakeInspector{snapshot: s}, outTTY: true, width: 80}.run(t)
+		wantCode(t, e, exitOK)
+		wantSilentStderr(t, e)
+	}
+}
+
+// Only a person who looks at a table is told of what is wrong with the nodes.
+func TestListSaysWhatIsWrongWithTheNodes(t *testing.T) {
+	s := picture(3, []inspect.Lock{lockOf("lock:a", in(1e9), "t", "t", "t")})
+	s.Findings = []inspect.NodeFinding{{Finding: inspect.Finding{ID: "same-server", Severity: inspect.High, Text: "n1 and n2 are one server."}}}
+	e := invocation{args: []string{"ls"}, fake: &fakeInspector{snapshot: s}, outTTY: true, width: 80}.run(t)
+	wantCode(t, e, exitOK)
+	wantSentence(t, e, "n1 and n2 are one server (dlock doctor tells more)")
+	for _, format := range []string{"table", "wide", "json", "jsonl", "keys"} {
+		e := invocation{args: []string{"ls", "-o", format}, fake: &fakeInspector{snapshot: s}}.run(t)
+		wantCode(t, e, exitOK)
+		wantSilentStderr(t, e)
+		if shown := strings.Contains(e.out, "same-server"); shown != (format == "wide" || format == "json") {
+			t.Errorf("-o %s shows it: %v", format, shown)
+		}
+	}
+}
+
 func TestListGlobs(t *testing.T) {
 	for _, c := range []struct {
 		args, env, want []string
@@ -187,12 +215,16 @@ func TestListGlobs(t *testing.T) {
 		{[]string{"--match", "m*", "ls", "a*"}, nil, []string{"a*"}},
 		{[]string{"ls"}, []string{"DLOCK_MATCH=x*  y*"}, []string{"x*", "y*"}},
 		{[]string{"ls", `"a\n*"`}, nil, []string{"a\n*"}},
+		{[]string{"ls", "--all"}, nil, nil},
 		{[]string{"ls", "--", "-n", `"q"`, "--help"}, nil, []string{"-n", `"q"`, "--help"}},
 	} {
 		e := invocation{args: c.args, env: c.env, fake: &fakeInspector{snapshot: picture(1, nil)}}.run(t)
 		wantCode(t, e, exitOK)
 		if fmt.Sprint(e.settings.match) != fmt.Sprint(c.want) {
 			t.Errorf("%q: match %q, want %q", c.args, e.settings.match, c.want)
+		}
+		if all := slices.Contains(c.args, "--all"); e.settings.config().All != all {
+			t.Errorf("%q: all is %v", c.args, !all)
 		}
 	}
 }

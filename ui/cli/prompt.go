@@ -35,6 +35,10 @@ func (p *program) listMatched(s inspect.Snapshot, items []item) {
 	t.write(p.stderr, l)
 }
 
+// planShown is how many of the locks that are meant are shown with the commands
+// that would be sent.
+const planShown = 5
+
 // askRelease shows what would be sent and waits for a person to type
 // something that cannot be typed by accident.
 func (p *program) askRelease(ctx context.Context, s inspect.Snapshot, items []item) (bool, error) {
@@ -46,7 +50,7 @@ func (p *program) askRelease(ctx context.Context, s inspect.Snapshot, items []it
 			meant = append(meant, it)
 		}
 	}
-	for _, it := range meant {
+	for _, it := range meant[:min(planShown, len(meant))] {
 		if len(meant) == 1 {
 			l.describe(&b, s, it.lock)
 		} else {
@@ -54,6 +58,9 @@ func (p *program) askRelease(ctx context.Context, s inspect.Snapshot, items []it
 		}
 		fmt.Fprintf(&b, "\n  will be sent, where the token is still %s:\n", quoted(it.token))
 		writeSteps(&b, it.plan, l.width)
+	}
+	if more := len(meant) - planShown; more > 0 {
+		fmt.Fprintf(&b, "\nand the like for the other %s, each with its own token\n", count(more, "lock"))
 	}
 	word := strconv.Itoa(len(meant))
 	what := "to release these " + count(len(meant), "lock")

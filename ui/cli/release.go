@@ -18,6 +18,8 @@ import (
 type releaseOptions struct {
 	token      string
 	hasToken   bool
+	owner      string
+	hasOwner   bool
 	ifNoExpiry bool
 	ifHeldFor  time.Duration
 	dryRun     bool
@@ -27,7 +29,25 @@ type releaseOptions struct {
 
 // conditional reports whether the options by themselves say which holder is
 // meant, so that nobody needs to be asked.
-func (o releaseOptions) conditional() bool { return o.hasToken || o.ifNoExpiry || o.ifHeldFor > 0 }
+func (o releaseOptions) conditional() bool {
+	return o.hasToken || o.hasOwner || o.ifNoExpiry || o.ifHeldFor > 0
+}
+
+// bulk reports whether what is meant has to be listed first.
+func (o releaseOptions) bulk(keys []string) bool { return len(keys) != 1 || o.hasOwner }
+
+// owns reports whether a token is of the owner that is meant, as the column
+// OWNER of a list calls it: by its name, or where it has none by the token.
+func (o releaseOptions) owns(owner inspect.Owner) bool {
+	if owner.Name != "" {
+		return owner.Name == o.owner
+	}
+	if owner.Token == o.owner {
+		return true
+	}
+	decoded, err := text.Unquote(o.owner)
+	return err == nil && owner.Token == decoded
+}
 
 func (p *program) releaseCommand() *cobra.Command {
 	var o releaseOptions
@@ -37,22 +57,25 @@ func (p *program) releaseCommand() *cobra.Command {
 		Short:             "Delete a lock that is stuck, if it still is the one that was seen",
 		Long:              releaseHelp,
 		Example:           releaseExamples,
-		Args:              needKeys,
 		ValidArgsFunction: p.completeKeys,
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := p.format("text"); err != nil {
+				return err
+			}
+			o.hasToken, o.hasOwner = c.Flags().Changed("token"), c.Flags().Changed("owner")
+			if err := needKeys(c, args); err != nil && !o.hasOwner {
 				return err
 			}
 			keys, err := keyArgs(c, args)
 			if err != nil {
 				return err
 			}
-			o.hasToken = c.Flags().Changed("token")
 			return p.release(c.Context(), o, keys)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.token, "token", "", "release only if this `value` is stored, as ls -o json or get prints it")
+	f.StringVar(&o.owner, "owner", "", "release only what belongs to this `name`, as the column OWNER of ls has it; without a key, all of it")
 	f.BoolVar(&o.ifNoExpiry, "if-no-expiry", false, "release only if the lock has no time to live")
 	f.Var(newDuration(&o.ifHeldFor, 0, time.Millisecond), "if-held-for", "release only if there is evidence that it is held this long")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be sent, send nothing")
@@ -81,13 +104,22 @@ func (p *program) release(ctx context.Context, o releaseOptions, keys []string) 
 		return err
 	}
 	defer done()
-	s, err := in.Get(ctx, keys...)
+	if audit != nil {
+		in = &recorded{in, audit}
+	}
+	var s inspect.Snapshot
+	if len(keys) > 0 {
+		s, err = in.Get(ctx, keys...)
+	} else {
+		s, err = in.Look(ctx)
+	}
 	if err := looked(ctx, s, err); err != nil {
 		return err
 	}
 
 	items := planAll(s, keys, o)
-	if len(keys) > 1 {
+	bulk := o.bulk(keys)
+	if bulk && len(items) > 0 {
 		p.listMatched(s, items)
 	}
 	if ask && anySent(items) {
@@ -95,7 +127,25 @@ func (p *program) release(ctx context.Context, o releaseOptions, keys []string) 
 			return err
 		}
 	}
-	return p.carryOut(ctx, in, audit, s, items, o)
+	code, err := p.carryOut(ctx, in, audit, s, items, o, bulk)
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		// What the scan did not see was not released either.
+		if len(items) == 0 {
+			p.say("no lock of %s was found; dlock ls shows the owners", quoted(o.owner))
+			code = worse(code, exitNotThere)
+		}
+		if gap := silent(s); gap.code != exitOK {
+			p.say("%s", gap.sentence)
+			if len(items) == 0 {
+				return quiet(gap.code)
+			}
+			code = worse(code, gap.code)
+		}
+	}
+	return quiet(code)
 }
 
 // mustAsk decides whether a person has to agree first, and refuses a command
@@ -104,16 +154,19 @@ func (p *program) mustAsk(o releaseOptions, keys []string) (bool, error) {
 	if o.hasToken && o.token == "" {
 		return false, usage("--token is empty; give the value that dlock get prints")
 	}
+	if o.hasOwner && o.owner == "" {
+		return false, usage("--owner is empty; give the name that dlock ls prints")
+	}
 	if o.dryRun {
 		return false, nil
 	}
 	if o.yes {
 		if !o.conditional() {
-			return false, usage("--yes alone does not say which holder is meant; add --token T, --if-no-expiry or --if-held-for 10m")
+			return false, usage("--yes alone does not say which holder is meant; add --token T, --owner NAME, --if-no-expiry or --if-held-for 10m")
 		}
 		return false, nil
 	}
-	if o.conditional() && len(keys) == 1 {
+	if o.conditional() && !o.bulk(keys) {
 		return false, nil
 	}
 	_, canAnswer := p.terminal(p.stdin)
@@ -124,7 +177,7 @@ func (p *program) mustAsk(o releaseOptions, keys []string) (bool, error) {
 	case !o.conditional():
 		return false, usage("release needs --token T (see dlock get), --if-no-expiry or --if-held-for 10m, since there is no terminal to ask on")
 	default:
-		return false, usage("releasing several keys needs --yes, since there is no terminal to ask on")
+		return false, usage("releasing several keys, or all of an owner, needs --yes, since there is no terminal to ask on; see what it would do with --dry-run")
 	}
 }
 
@@ -163,7 +216,32 @@ func planAll(s inspect.Snapshot, keys []string, o releaseOptions) []item {
 		if !ok {
 			l = inspect.Lock{ID: inspect.ID{Key: key}, State: inspect.Expired}
 		}
+		if owned := planOwned(l, s.At, o); len(owned) > 0 {
+			items = append(items, owned...)
+			continue
+		}
 		items = append(items, planOne(l, s.At, o))
+	}
+	if len(keys) == 0 {
+		for _, l := range s.Locks {
+			items = append(items, planOwned(l, s.At, o)...)
+		}
+	}
+	return items
+}
+
+// planOwned has an item for each token of the owner that is meant: of a lock
+// that may be shared there can be several. It is empty if there is none, or if
+// no owner was named.
+func planOwned(l inspect.Lock, now time.Time, o releaseOptions) []item {
+	if !o.hasOwner {
+		return nil
+	}
+	var items []item
+	for _, owner := range l.Owners {
+		if o.owns(owner) && (!o.hasToken || o.means(owner)) && l.State != inspect.Expired {
+			items = append(items, planOwner(l, owner, now, o))
+		}
 	}
 	return items
 }
@@ -173,12 +251,11 @@ func planAll(s inspect.Snapshot, keys []string, o releaseOptions) []item {
 func planOne(l inspect.Lock, now time.Time, o releaseOptions) item {
 	it := item{lock: l}
 	switch owner, ok := wanted(l, o); {
+	case o.hasOwner && len(l.Owners) > 0 && l.State != inspect.Expired:
+		it.outcome, it.code, it.detail = notReleased, exitNotThere, "it is not of this owner, but of "+nameOrAnother(l.Owners[0])
+		return it
 	case ok:
-		it.token = owner.Token
-		if why := unmet(l, owner, now, o); why != "" {
-			it.outcome, it.detail, it.code = notReleased, why, exitNotThere
-			return it
-		}
+		return planOwner(l, owner, now, o)
 	case o.hasToken:
 		it.token = o.token
 	case l.State == inspect.Split, l.Contested():
@@ -186,13 +263,46 @@ func planOne(l inspect.Lock, now time.Time, o releaseOptions) item {
 		it.detail = "it is split between " + count(len(l.Owners), "token") + "; say which with --token (see dlock get)"
 		return it
 	}
-	plan, err := inspect.PlanRelease(l, it.token)
+	return it.planned()
+}
+
+// planOwner decides over one token.
+func planOwner(l inspect.Lock, owner inspect.Owner, now time.Time, o releaseOptions) item {
+	it := item{lock: l, token: owner.Token}
+	if why := unmet(l, owner, now, o); why != "" {
+		it.outcome, it.detail, it.code = notReleased, why, exitNotThere
+		return it
+	}
+	return it.planned()
+}
+
+// planned has the plan to take the item's token off the nodes, or why there is
+// none.
+func (it item) planned() item {
+	plan, err := inspect.PlanRelease(it.lock, it.token)
 	if err == nil {
 		it.plan = plan
 		return it
 	}
-	it.outcome, it.detail, it.code = planRefusal(l, it.token, err)
+	it.outcome, it.detail, it.code = planRefusal(it.lock, it.token, err)
 	return it
+}
+
+// nameOrAnother is what the record of a release calls an owner: tokens do not
+// go there.
+func nameOrAnother(o inspect.Owner) string {
+	if o.Name != "" {
+		return o.Name
+	}
+	return "another token"
+}
+
+// nameOrToken is what a person calls an owner.
+func nameOrToken(o inspect.Owner) string {
+	if o.Name != "" {
+		return o.Name
+	}
+	return string(quoted(o.Token))
 }
 
 // planRefusal puts into an outcome why there is no plan. It goes by the lock
@@ -201,14 +311,15 @@ func planOne(l inspect.Lock, now time.Time, o releaseOptions) item {
 func planRefusal(l inspect.Lock, token string, err error) (outcome, detail string, code int) {
 	known := slices.ContainsFunc(l.Owners, func(o inspect.Owner) bool { return o.Token == token })
 	switch {
+	case l.Companion != nil:
+		return string(inspect.OutRefused), err.Error(), exitRefused
 	case l.State == inspect.Expired:
+		if names := untold(l); len(names) > 0 {
+			return string(inspect.OutAlreadyGone), "from the nodes that tell; a copy may be left on " + strings.Join(names, " "), exitIncomplete
+		}
 		return string(inspect.OutAlreadyGone), "", exitNotThere
 	case len(l.Owners) > 0 && !known:
-		now := l.Owners[0].Name
-		if now == "" {
-			now = "another token"
-		}
-		return string(inspect.OutChanged), "now " + now, exitNotThere
+		return string(inspect.OutChanged), "now " + nameOrAnother(l.Owners[0]), exitNotThere
 	case allDenied(l):
 		return string(inspect.OutRefused), l.Copies[0].Error, exitRefused
 	case !slices.ContainsFunc(l.Copies, func(c inspect.Copy) bool { return c.Answer == inspect.AnswerHeld || c.Answer == inspect.AnswerOther }):
@@ -216,6 +327,18 @@ func planRefusal(l inspect.Lock, token string, err error) (outcome, detail strin
 	default:
 		return string(inspect.OutRefused), err.Error(), exitRefused
 	}
+}
+
+// untold lists the nodes that do not tell whether they have the lock.
+func untold(l inspect.Lock) []string {
+	var names []string
+	for _, c := range l.Copies {
+		switch c.Answer {
+		case inspect.AnswerUnreachable, inspect.AnswerDenied, inspect.AnswerPending:
+			names = append(names, c.Node)
+		}
+	}
+	return names
 }
 
 // wanted finds the owner that the options mean. A token is first taken as it
@@ -233,16 +356,21 @@ func wanted(l inspect.Lock, o releaseOptions) (inspect.Owner, bool) {
 			return owner, true
 		}
 	}
-	decoded, err := text.Unquote(o.token)
-	if err != nil {
-		return inspect.Owner{}, false
-	}
 	for _, owner := range l.Owners {
-		if owner.Token == decoded {
+		if o.means(owner) {
 			return owner, true
 		}
 	}
 	return inspect.Owner{}, false
+}
+
+// means reports whether --token is this one, as it is or in its quoted form.
+func (o releaseOptions) means(owner inspect.Owner) bool {
+	if owner.Token == o.token {
+		return true
+	}
+	decoded, err := text.Unquote(o.token)
+	return err == nil && owner.Token == decoded
 }
 
 // unmet says which condition does not hold, "" when all do.
@@ -288,40 +416,116 @@ func heldAtLeast(l inspect.Lock, now time.Time) (time.Duration, bool) {
 	return held, known
 }
 
-// carryOut releases one key after the other, records and prints each result.
-func (p *program) carryOut(ctx context.Context, in inspector, audit *auditor, s inspect.Snapshot, items []item, o releaseOptions) error {
+// atOnce is how many releases are under way at the same time. Each looks back
+// for a while, so that a thousand one after the other would take very long.
+const atOnce = 16
+
+// ended is what became of one item, to be printed.
+type ended struct {
+	text    string
+	outcome string
+	code    int
+	// recorded is why there is no line in the audit file.
+	recorded error
+}
+
+// carryOut releases the items, a few at a time, and prints what became of each
+// in their order. It returns the exit code.
+func (p *program) carryOut(ctx context.Context, in inspector, audit *auditor, s inspect.Snapshot, items []item, o releaseOptions, bulk bool) (int, error) {
+	results := make([]chan ended, len(items))
+	for i := range results {
+		results[i] = make(chan ended, 1)
+	}
+	l := p.look(p.stdout)
+	go func() {
+		free := make(chan struct{}, atOnce)
+		for i, it := range items {
+			free <- struct{}{}
+			go func() {
+				defer func() { <-free }()
+				results[i] <- carryOutOne(ctx, in, audit, l, s.At, it, o.dryRun, bulk)
+			}()
+		}
+	}()
 	code := exitOK
 	var failed error
-	for _, it := range items {
-		if ctx.Err() != nil {
-			p.write(&failed, fmt.Sprintf("%s: %s: interrupted before anything was sent\n", quoted(it.lock.ID.Key), notReleased))
-			code = worse(code, exitInterrupted)
-			continue
-		}
-		var recorded error
-		if !it.sent() {
-			if audit != nil {
-				recorded = audit.notSent(it.lock, it.token, it.outcome, it.detail, s.At)
-			}
-			p.write(&failed, fmt.Sprintf("%s: %s\n", quoted(it.lock.ID.Key), outcomeLine(it.outcome, it.detail)))
-			code = worse(code, it.code)
-		} else {
-			r := in.Execute(ctx, it.plan, o.dryRun)
-			if !o.dryRun {
-				recorded = audit.released(r)
-			}
-			p.write(&failed, resultText(p.look(p.stdout), r))
-			code = worse(code, resultCode(r))
-		}
-		if recorded != nil {
-			p.say("%s: %s", quoted(it.lock.ID.Key), recorded)
+	counts := newOutcomeCounts()
+	for i, it := range items {
+		e := <-results[i]
+		p.write(&failed, e.text)
+		code = worse(code, e.code)
+		counts.add(e.outcome)
+		if e.recorded != nil {
+			p.say("%s: %s", quoted(it.lock.ID.Key), e.recorded)
 			code = worse(code, exitFailure)
 		}
 	}
-	if failed != nil && !brokenPipe(failed) {
-		return failed
+	if bulk && len(items) > 1 {
+		p.write(&failed, counts.String()+"\n")
 	}
-	return quiet(code)
+	if failed != nil && !brokenPipe(failed) {
+		return code, failed
+	}
+	return code, nil
+}
+
+// outcomeCounts counts outcomes in the order in which they first came.
+type outcomeCounts struct {
+	order []string
+	of    map[string]int
+}
+
+func newOutcomeCounts() *outcomeCounts { return &outcomeCounts{of: make(map[string]int)} }
+
+func (t *outcomeCounts) add(outcome string) {
+	if t.of[outcome]++; t.of[outcome] == 1 {
+		t.order = append(t.order, outcome)
+	}
+}
+
+func (t *outcomeCounts) String() string {
+	var parts []string
+	for _, outcome := range t.order {
+		parts = append(parts, fmt.Sprintf("%d %s", t.of[outcome], outcome))
+	}
+	return "in all: " + strings.Join(parts, "; ")
+}
+
+// carryOutOne releases one key and records it.
+func carryOutOne(ctx context.Context, in inspector, audit *auditor, l look, at time.Time, it item, dryRun, bulk bool) ended {
+	key := quoted(it.lock.ID.Key)
+	if ctx.Err() != nil {
+		return ended{text: fmt.Sprintf("%s: %s: interrupted before anything was sent\n", key, notReleased), outcome: notReleased, code: exitInterrupted}
+	}
+	if !it.sent() {
+		e := ended{text: fmt.Sprintf("%s: %s\n", key, outcomeLine(it.outcome, it.detail)), outcome: it.outcome, code: it.code}
+		if !dryRun {
+			e.recorded = audit.notSent(it.lock, it.token, it.outcome, it.detail, at)
+		}
+		return e
+	}
+	r := in.Execute(ctx, it.plan, dryRun)
+	e := ended{outcome: string(r.Outcome), code: resultCode(r)}
+	if dryRun {
+		e.outcome = "would be released"
+	} else {
+		e.recorded = audit.released(r)
+	}
+	e.text = resultText(l, r, after(ctx, in, r), bulk)
+	return e
+}
+
+// after looks who has the lock now, where somebody else seems to.
+func after(ctx context.Context, in inspector, r inspect.Result) inspect.Lock {
+	others := r.Outcome == inspect.OutReleased && !r.Freed || r.Outcome == inspect.OutChanged
+	if r.DryRun || !others || ctx.Err() != nil {
+		return inspect.Lock{}
+	}
+	s, err := in.Get(ctx, r.Plan.ID.Key)
+	if err != nil || len(s.Locks) != 1 {
+		return inspect.Lock{}
+	}
+	return s.Locks[0]
 }
 
 // write prints and remembers the first failure. A reader that went away does
@@ -339,10 +543,11 @@ func outcomeLine(outcome, detail string) text.Safe {
 	return text.Clean(outcome) + ": " + text.CleanMax(detail, 500)
 }
 
-// resultText is what became of one release, in sum and per node.
-func resultText(l look, r inspect.Result) string {
+// resultText is what became of one release, in sum and per node; in bulk only
+// the nodes that tell more than the sum.
+func resultText(l look, r inspect.Result, now inspect.Lock, bulk bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", quoted(r.Plan.ID.Key), sumText(r))
+	fmt.Fprintf(&b, "%s: %s\n", quoted(r.Plan.ID.Key), sumText(r, now))
 	if r.DryRun {
 		writeSteps(&b, r.Plan, l.width)
 		return b.String()
@@ -352,22 +557,63 @@ func resultText(l look, r inspect.Result) string {
 		width = max(width, text.Width(text.Clean(n.Node)))
 	}
 	for _, n := range r.Nodes {
+		if bulk && (n.Outcome == r.Outcome && n.Detail == "" || n.Outcome == inspect.OutAlreadyGone) {
+			continue
+		}
 		fmt.Fprintf(&b, "  %s  %s\n", l.fitter().Fit(text.Clean(n.Node), width), l.nodeText(n, r.At))
 	}
 	return b.String()
 }
 
-func sumText(r inspect.Result) text.Safe {
+// sumText is what became of a release; now is the lock as somebody else has it
+// since, empty if nobody is known to.
+func sumText(r inspect.Result, now inspect.Lock) text.Safe {
 	switch {
 	case r.DryRun:
 		return "dry run, nothing was sent"
 	case r.Outcome == inspect.OutReleased && r.Freed:
 		return "released, it can be taken now"
 	case r.Outcome == inspect.OutReleased:
+		if who := othersOf(r, now); who != "" && now.State == inspect.Held {
+			return "released, and now held by " + who
+		} else if who != "" {
+			return "released, but copies of " + who + " keep it from being taken"
+		}
 		return "released, but other copies still keep it from being taken"
-	default:
-		return text.Clean(string(r.Outcome))
+	case r.Outcome == inspect.OutAlreadyGone && unreached(r) > 0:
+		return text.Clean(string(r.Outcome)) + " from the nodes that answer"
+	case r.Outcome == inspect.OutChanged:
+		if who := othersOf(r, now); who != "" {
+			return text.Clean(string(r.Outcome)) + ": now " + who
+		}
 	}
+	return text.Clean(string(r.Outcome))
+}
+
+// othersOf names whose tokens are there beside the one that was released.
+func othersOf(r inspect.Result, now inspect.Lock) text.Safe {
+	var names []text.Safe
+	for _, o := range now.Owners {
+		if o.Token == r.Plan.Token || len(o.Votes) == 0 || now.State == inspect.Held && !o.Holds && len(now.Holders()) > 0 {
+			continue
+		}
+		if len(names) == namedMost {
+			names = append(names, "others")
+			break
+		}
+		names = append(names, text.CleanMax(nameOrToken(o), 200))
+	}
+	return text.Join(names, ", ")
+}
+
+func unreached(r inspect.Result) int {
+	n := 0
+	for _, one := range r.Nodes {
+		if one.Outcome == inspect.OutNotReached {
+			n++
+		}
+	}
+	return n
 }
 
 func (l look) nodeText(n inspect.NodeOutcome, now time.Time) text.Safe {
@@ -424,13 +670,10 @@ func resultCode(r inspect.Result) int {
 	if r.DryRun {
 		return exitOK
 	}
-	unreached, kept := 0, 0
+	silent, kept := unreached(r), 0
 	for _, n := range r.Nodes {
 		switch n.Outcome {
-		case inspect.OutNotReached:
-			unreached++
-			kept++
-		case inspect.OutRefused, inspect.OutCameBack:
+		case inspect.OutNotReached, inspect.OutRefused, inspect.OutCameBack:
 			kept++
 		}
 	}
@@ -441,11 +684,14 @@ func resultCode(r inspect.Result) int {
 		}
 		return exitOK
 	case inspect.OutAlreadyGone, inspect.OutChanged, inspect.OutCameBack:
+		if r.Outcome == inspect.OutAlreadyGone && silent > 0 {
+			return exitIncomplete // a copy may be left there
+		}
 		return exitNotThere
 	case inspect.OutRefused:
 		return exitRefused
 	case inspect.OutNotReached:
-		if unreached == len(r.Nodes) {
+		if silent == len(r.Nodes) {
 			return exitNoNode
 		}
 		return exitIncomplete

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -330,15 +331,17 @@ func TestAuditFile(t *testing.T) {
 		}
 	}
 	lines := strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n")
-	if len(lines) != 2 {
+	if len(lines) != 3 {
 		t.Fatalf("%d lines: %s", len(lines), raw)
 	}
-	var first, second map[string]any
-	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil {
-		t.Fatal(err)
+	var before, first, second map[string]any
+	for i, to := range []*map[string]any{&before, &first, &second} {
+		if err := json.Unmarshal([]byte(lines[i]), to); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := json.Unmarshal([]byte(lines[1]), &second); err != nil {
-		t.Fatal(err)
+	if before["outcome"] != "sending" || before["attempt"] == nil || before["attempt"] != first["attempt"] || before["token_sha256"] != first["token_sha256"] || len(before["nodes"].([]any)) != 3 {
+		t.Errorf("the line before: %v", before)
 	}
 	for field, want := range map[string]any{
 		"schema": 1.0, "at": "2026-03-04T05:06:07.089Z", "operator": "alice@bastion", "sudo_user": nil, "dlock": version(),
@@ -353,7 +356,7 @@ func TestAuditFile(t *testing.T) {
 	if len(nodes) != 3 || nodes[2].(map[string]any)["detail"] != "connection refused" || nodes[2].(map[string]any)["expires_in_ms"] != 12000.0 {
 		t.Errorf("nodes: %v", nodes)
 	}
-	if second["outcome"] != string(inspect.OutChanged) || second["freed"] != nil || second["token_sha256"] != tokenHash("somebody-else") {
+	if second["attempt"] != nil || second["outcome"] != string(inspect.OutChanged) || second["freed"] != nil || second["token_sha256"] != tokenHash("somebody-else") {
 		t.Errorf("an attempt that was not sent: %v", second)
 	}
 }
@@ -388,15 +391,27 @@ func TestReleaseGoesOnWithoutAReader(t *testing.T) {
 
 func TestInterruptBetweenReleases(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	locks := []inspect.Lock{lockOf("lock:a", never, "t"), lockOf("lock:b", never, "t")}
+	var locks []inspect.Lock
+	args := []string{"release", "--token", "t", "--yes", "--audit", "none"}
+	for i := range 4 * atOnce {
+		locks = append(locks, lockOf(fmt.Sprintf("lock:%d", i), never, "t"))
+		args = append(args, locks[i].ID.Key)
+	}
 	fake := &fakeInspector{snapshot: picture(1, locks)}
 	fake.execute = func(inspect.Plan) inspect.Result {
 		cancel()
 		return inspect.Result{Outcome: inspect.OutReleased, Freed: true}
 	}
-	e := invocation{args: []string{"release", "lock:a", "lock:b", "--token", "t", "--yes", "--audit", "none"}, fake: fake, ctx: ctx}.run(t)
+	e := invocation{args: args, fake: fake, ctx: ctx}.run(t)
 	wantCode(t, e, exitInterrupted)
-	if len(fake.executed) != 1 || !strings.Contains(e.out, "lock:a: released") || !strings.Contains(e.out, "lock:b: not released: interrupted") {
-		t.Errorf("executed %d: %s", len(fake.executed), e.out)
+	// What was begun is finished and said, and nothing more is begun.
+	n := len(fake.executed)
+	if n < 1 || n > atOnce {
+		t.Errorf("executed %d", n)
+	}
+	for _, words := range []string{fmt.Sprintf(" %d released", n), fmt.Sprintf(" %d not released", len(locks)-n), ": not released: interrupted before anything was sent"} {
+		if !strings.Contains(e.out, words) {
+			t.Errorf("not %q: %s", words, e.out)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"reflect"
@@ -12,20 +13,35 @@ import (
 	"testing"
 )
 
-// schema is the part of JSON Schema that docs/ls.schema.json uses. It is
+// schema is the part of JSON Schema that the schemas of docs use. It is
 // stricter than the standard in one point: a property that the schema does not
 // name is an error, so that no field goes out undocumented.
 type schema map[string]any
 
-func publishedSchema(t testing.TB) schema {
+func publishedSchema(t testing.TB) schema { return namedSchema(t, "ls") }
+
+// namedSchema reads a schema of docs. What it takes from that of ls stands in it
+// as if it were its own.
+func namedSchema(t testing.TB, name string) schema {
 	t.Helper()
-	raw, err := os.ReadFile("../../docs/ls.schema.json")
+	raw, err := os.ReadFile("../../docs/" + name + ".schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var s schema
 	if err := json.Unmarshal(raw, &s); err != nil {
 		t.Fatal(err)
+	}
+	if name != "ls" {
+		ls := publishedSchema(t)
+		s["$defs"] = ls["$defs"]
+		for _, p := range s["properties"].(map[string]any) {
+			p := p.(map[string]any)
+			if from, ok := strings.CutPrefix(fmt.Sprint(p["$ref"]), "ls.schema.json#/properties/"); ok {
+				delete(p, "$ref")
+				maps.Copy(p, ls["properties"].(map[string]any)[from].(map[string]any))
+			}
+		}
 	}
 	return s
 }
@@ -134,10 +150,16 @@ func typeOf(v any) string {
 	return "number"
 }
 
-// wantDocument fails unless out is one document as the schema describes it.
+// wantDocument fails unless out is one document as the schema of ls describes
+// it, wantJSON as that of another command.
 func wantDocument(t testing.TB, out string) {
 	t.Helper()
-	root := publishedSchema(t)
+	wantJSON(t, "ls", out)
+}
+
+func wantJSON(t testing.TB, name, out string) {
+	t.Helper()
+	root := namedSchema(t, name)
 	var doc any
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Errorf("no JSON: %v\n%s", err, out)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,7 +56,10 @@ func (m leakChecked) Run() int {
 //	await held|free NAME   until all nodes that are up have the lock, or none
 //	await queued NAME      until somebody waits for the lock
 //	await file PATH        until the file exists and has something in it
+//	await line FILE REGEXP until a line of the file matches
 //	await gone PIDFILE     until the process has ended
+//	fill N PREFIX VALUE    set N keys, PREFIX1 and so on, on all nodes
+//	permit FILE            send the lines ACL SETUSER … to all nodes
 //	signal NAME PIDFILE    send a signal to a process
 func TestScripts(t *testing.T) {
 	labtest.NeedServer(t)
@@ -76,6 +80,8 @@ func TestScripts(t *testing.T) {
 			"exits":  scriptExits,
 			"await":  scriptAwait,
 			"signal": scriptSignal,
+			"fill":   scriptFill,
+			"permit": scriptPermit,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -150,7 +156,10 @@ func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 
 func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 	s := siteOf(ts)
-	key := lockcore.Key(lockcore.DefaultPrefix, args[1])
+	var key string
+	if args[0] == "held" || args[0] == "free" || args[0] == "queued" {
+		key = lockcore.Key(lockcore.DefaultPrefix, args[1])
+	}
 	everywhere := func(want int64) bool {
 		for i, n := range s.lab.Nodes() {
 			if n.State() == lab.Up && s.clients[i].Exists(context.Background(), key).Val() != want {
@@ -170,6 +179,9 @@ func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 		ok = func() bool { return s.clients[0].ZCard(context.Background(), queue).Val() > 0 }
 	case "file":
 		ok = func() bool { info, err := os.Stat(ts.MkAbs(args[1])); return err == nil && info.Size() > 0 }
+	case "line":
+		file, want := ts.MkAbs(args[1]), regexp.MustCompile("(?m)"+strings.Join(args[2:], " "))
+		ok = func() bool { text, err := os.ReadFile(file); return err == nil && want.Match(text) }
 	case "gone":
 		pid := scriptPID(ts, args[1])
 		ok = func() bool { return processGone(pid) }
@@ -184,6 +196,28 @@ func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 		case <-deadline:
 			ts.Fatalf("never happened: await %s", strings.Join(args, " "))
 		case <-tick.C:
+		}
+	}
+}
+
+func scriptFill(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for _, c := range siteOf(ts).clients {
+		for i := range n {
+			ts.Check(c.Set(context.Background(), args[1]+strconv.Itoa(i+1), args[2], 0).Err())
+		}
+	}
+}
+
+func scriptPermit(ts *testscript.TestScript, _ bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var words []any
+		for _, w := range strings.Fields(line) {
+			words = append(words, w)
+		}
+		for _, c := range siteOf(ts).clients {
+			ts.Check(c.Do(context.Background(), words...).Err())
 		}
 	}
 }

@@ -28,3 +28,6 @@ func processGone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
+
+// makePipe makes a pipe with a name.
+func makePipe(name string) error { return syscall.Mkfifo(name, 0o600) }

@@ -4,3 +4,4 @@ import "errors"
 
 func sendSignal(int, string) error { return errors.ErrUnsupported }
 func processGone(int) bool         { return false }
+func makePipe(string) error        { return errors.ErrUnsupported }

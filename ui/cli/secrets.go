@@ -28,6 +28,13 @@ func newRedactor(urls []string, passwords ...string) redactor {
 			secrets = append(secrets, user.Username())
 		}
 	}
+	for _, s := range secrets {
+		// A reply ends at the first line break, so of what a server repeats
+		// only a line may come back.
+		if lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\r' || r == '\n' }); len(lines) > 1 {
+			secrets = append(secrets, lines...)
+		}
+	}
 	return redactor{node.NewSecrets(secrets...)}
 }
 
@@ -68,6 +75,10 @@ func (r redactor) lock(l *inspect.Lock) bool {
 	changed := false
 	copies := mapChanged(l.Copies, func(c *inspect.Copy) bool { return r.replace(&c.Error) })
 	findings := mapChanged(l.Findings, func(f *inspect.Finding) bool { return r.replace(&f.Text) })
+	history := mapChanged(l.History, func(e *inspect.Event) bool { return r.replace(&e.Text) })
+	if len(history) > 0 && &history[0] != &l.History[0] {
+		l.History, changed = history, true
+	}
 	if len(copies) > 0 && &copies[0] != &l.Copies[0] {
 		l.Copies, changed = copies, true
 	}

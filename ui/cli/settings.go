@@ -38,6 +38,7 @@ type settings struct {
 	interval         time.Duration
 	scanBudget       float64
 	match            []string
+	all              bool
 	readOnly         bool
 	readOnlyBy       string // the flag, variable or line that asked for it
 	stuckAfter       time.Duration
@@ -74,6 +75,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.Var(newDuration(&s.interval, inspect.DefaultInterval, inspect.MinInterval), "interval", "time between two looks of the live view")
 	f.Var(newShare(&s.scanBudget, inspect.DefaultScanBudget), "scan-budget", "share of each node's time that scans of the live view may use")
 	f.StringArrayVar(&s.match, "match", nil, "`glob` of the keys to scan for; repeatable (default \""+inspect.DefaultMatch+"\")")
+	f.BoolVar(&s.all, "all", false, "scan for the keys of every known lock library too")
 	f.BoolVar(&s.readOnly, "read-only", false, "refuse everything that writes")
 	f.Var(newDuration(&s.stuckAfter, inspect.DefaultStuckAfter, time.Second), "stuck-after", "flag a lock that is held longer")
 	f.StringVar(&s.audit, "audit", "", "`file` for the record of releases, or none (default $XDG_STATE_HOME/dlock/audit.jsonl)")
@@ -258,7 +260,7 @@ func (s *settings) repeated() []string {
 }
 
 func (s *settings) config() inspect.Config {
-	return inspect.Config{Match: s.match, Interval: s.interval, StuckAfter: s.stuckAfter, ScanBudget: s.scanBudget}
+	return inspect.Config{Match: s.match, All: s.all, Interval: s.interval, StuckAfter: s.stuckAfter, ScanBudget: s.scanBudget}
 }
 
 // openNodes makes the configured nodes; nothing is sent yet.

@@ -51,19 +51,22 @@ func stateText(l inspect.Lock) text.Safe {
 const ownerCells = 24
 
 // ownerText names the holder; where the stored value does not tell a name it
-// is the value itself. A split lock has several, and so has one that may still
-// turn out to be held by one of them.
+// is the value itself. A split lock has several, and so have one that may still
+// turn out to be held by one of them and one that may be shared.
 func (l look) ownerText(lock inspect.Lock) text.Safe {
 	if len(lock.Owners) == 0 {
 		return unknownText
 	}
 	owners := lock.Owners
 	if lock.State != inspect.Split && !lock.Contested() {
-		owners = owners[:1]
+		owners = owners[:max(1, len(lock.Holders()))]
 	}
-	names := make([]text.Safe, 0, len(owners))
-	for _, o := range owners {
+	names := make([]text.Safe, 0, namedMost+1)
+	for _, o := range owners[:min(namedMost, len(owners))] {
 		names = append(names, l.nameOf(o))
+	}
+	if more := len(owners) - len(names); more > 0 {
+		names = append(names, number(more)+" more")
 	}
 	return text.Join(names, " + ")
 }

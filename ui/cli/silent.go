@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"dlock/inspect"
@@ -19,7 +20,8 @@ type silence struct {
 // silent judges the answers of a look that is over.
 func silent(s inspect.Snapshot) silence {
 	var parts []string
-	refused := false
+	// A server that is there and says no is another thing than none.
+	refused := slices.ContainsFunc(s.Findings, func(f inspect.NodeFinding) bool { return f.ID == "not-serving" })
 	for _, n := range s.Target.Nodes {
 		switch n.State {
 		case inspect.NodeUp, inspect.NodeReplica:

@@ -34,18 +34,22 @@ func (p *program) topCommand(name string) *cobra.Command {
 }
 
 func (p *program) top(ctx context.Context) error {
-	if err := p.needTerminal("use dlock ls for a list, or dlock ls -o json in a script"); err != nil {
+	if err := p.needTerminal("use dlock ls for a list, dlock watch for events, or -o json in a script"); err != nil {
 		return err
 	}
 	c := p.screen()
+	var audit *auditor
 	if p.settings.readOnly {
 		c.ReadOnly = p.settings.readOnlyBy
-	} else if audit, err := p.openAudit("top", ""); err != nil {
-		// Looking must go on; releasing without a record must not.
-		c.ReadOnly = "the audit file cannot be written: " + err.Error() + "; start with --audit FILE or --audit none"
 	} else {
-		defer audit.close()
-		c.Audit = audit.released
+		var err error
+		if audit, err = p.openAudit("top", ""); err != nil {
+			// Looking must go on; releasing without a record must not.
+			c.ReadOnly = "the audit file cannot be written: " + err.Error() + "; start with --audit FILE or --audit none"
+		} else {
+			defer audit.close()
+			c.Audit = audit.released
+		}
 	}
 	in, addrs, done, err := p.open(c.ReadOnly != "")
 	if err != nil {
@@ -54,7 +58,7 @@ func (p *program) top(ctx context.Context) error {
 	defer done()
 	c.Title = title(addrs)
 	c.Env, c.EnvColor = p.settings.environmentTag()
-	return p.runTUI(ctx, c, in)
+	return p.runTUI(ctx, c, &recorded{in, audit})
 }
 
 // needTerminal refuses to start a live view that nobody could see.

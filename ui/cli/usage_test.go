@@ -25,7 +25,20 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"rlease", "k", "--token", "T"}, []string{"did you mean release?"}},
 		{[]string{"list"}, []string{"did you mean ls?"}},
 		{[]string{"frobnicate"}, []string{"no command frobnicate", "--help"}},
-		{[]string{"watch"}, []string{"no command watch"}},
+		{[]string{"wach"}, []string{"did you mean watch?"}},
+		{[]string{"events"}, []string{"did you mean watch?"}},
+		{[]string{"watch", "--for", "10"}, []string{"--for 10 needs a unit"}},
+		{[]string{"watch", "--event", "taken,eaten"}, []string{"--event takes taken,", "node-down"}},
+		{[]string{"watch", "-o", "json"}, []string{"-o must be text or jsonl"}},
+		{[]string{"doctor", "--acl", "all"}, []string{"--acl must be look, release, lock or sentinel"}},
+		{[]string{"doctor", "--acl", "look", "--probe"}, []string{"leave out the rest"}},
+		{[]string{"doctor", "-o", "wide"}, []string{"-o must be text or json"}},
+		{[]string{"ls", "--fail-on", "stuck,no-ttl"}, []string{"--fail-on takes no-expiry, stuck, split"}},
+		{[]string{"ls", "--fail-on", ""}, []string{"--fail-on takes"}},
+		{[]string{"release", "--owner", ""}, []string{"--owner is empty"}},
+		{[]string{"release", "--owner", "a"}, []string{"all of an owner, needs --yes"}},
+		{[]string{"release", "k", "--owner", "a"}, []string{"needs --yes", "--dry-run"}},
+		{[]string{"release", "k", "l", "--if-no-expiry"}, []string{"needs --yes", "--dry-run"}},
 		{[]string{"help", "frobnicate"}, []string{"no help"}},
 		{[]string{"completion"}, []string{"bash"}},
 		{[]string{"completion", "tcsh"}, []string{"bash"}},
@@ -60,7 +73,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"release", "k", "--yes"}, []string{"--yes alone"}},
 		{[]string{"release", "k", "--token", ""}, []string{"--token is empty"}},
 		{[]string{"release", "k", "--if-held-for", "10"}, []string{"--if-held-for 10 needs a unit"}},
-		{[]string{"release", "k", "l", "--token", "T"}, []string{"several keys needs --yes"}},
+		{[]string{"release", "k", "l", "--token", "T"}, []string{"several keys, or all of an owner, needs --yes"}},
 		{[]string{"demo", "--node", "redis://h"}, []string{"nodes of its own"}},
 		{[]string{"demo", "--duration", "1s"}, []string{"--headless"}},
 		{[]string{"demo", "--nodes", "0"}, []string{"--nodes needs a whole number from 1 to"}},
@@ -125,13 +138,13 @@ func TestHelpGoesToStdoutAndNamesEveryCommand(t *testing.T) {
 		e := invocation{args: args}.run(t)
 		wantCode(t, e, exitOK)
 		wantSilentStderr(t, e)
-		for _, word := range []string{"  top ", "  ls ", "  get ", "  release ", "  run ", "  acquire ", "  extend ", "  unlock ", "  demo ", "  version ", "Examples:", "Exit codes:", "--node"} {
+		for _, word := range []string{"  top ", "  ls ", "  get ", "  release ", "  run ", "  acquire ", "  extend ", "  unlock ", "  demo ", "  version ", "Examples:", "Exit codes", "--node", "  watch ", "  doctor ", "  config "} {
 			if !strings.Contains(e.out, word) {
 				t.Errorf("%q: the help lacks %q", args, word)
 			}
 		}
 	}
-	for _, command := range []string{"top", "ls", "get", "release", "run", "acquire", "extend", "unlock", "demo"} {
+	for _, command := range []string{"top", "ls", "get", "watch", "release", "run", "acquire", "extend", "unlock", "doctor", "demo", "config"} {
 		e := invocation{args: []string{command, "--help"}}.run(t)
 		wantCode(t, e, exitOK)
 		if _, examples, _ := strings.Cut(e.out, "Examples:\n"); !strings.Contains(examples[:max(0, strings.Index(examples, "\n"))], "dlock "+command) {
@@ -148,10 +161,14 @@ func TestHelpGoesToStdoutAndNamesEveryCommand(t *testing.T) {
 // Every example of the help is a command line that is understood.
 func TestExamplesParse(t *testing.T) {
 	stop := func(context.Context, tui.Config, tui.Source) error { return nil }
-	for name, examples := range map[string]string{"root": rootExamples, "top": topExamples, "ls": lsExamples, "get": getExamples, "release": releaseExamples} {
+	for name, examples := range map[string]string{
+		"root": rootExamples, "top": topExamples, "ls": lsExamples, "get": getExamples, "release": releaseExamples,
+		"watch": watchExamples, "doctor": doctorExamples, "config": configExamples,
+	} {
 		for line := range strings.Lines(examples) {
 			t.Run(name+"/"+strings.TrimSpace(line), func(t *testing.T) {
 				line, _, _ := strings.Cut(strings.TrimSpace(line), " | ")
+				line, _, _ = strings.Cut(line, " > ")
 				words := shellSplit(t, line)
 				var env []string
 				for words[0] != "dlock" {
@@ -160,9 +177,15 @@ func TestExamplesParse(t *testing.T) {
 				if slices.Equal(words, []string{"dlock", "demo"}) {
 					t.Skip("starts nodes; see the tests of the demo command")
 				}
+				if slices.Contains(words, "--probe") || slices.Contains(words, "--profile") {
+					t.Skip("takes a lock, or needs a file; see the tests of doctor and config")
+				}
 				e := invocation{
 					args: append(words[1:], "--audit=none")[:len(words)-1], env: append(env, "DLOCK_AUDIT=none"), tui: stop,
-					fake: &fakeInspector{snapshot: picture(1, nil)}, inTTY: true, outTTY: true,
+					fake: &fakeInspector{
+						snapshot: picture(1, nil),
+						watch:    func(context.Context, func(inspect.Snapshot)) error { return nil },
+					}, inTTY: true, outTTY: true,
 				}.run(t)
 				if e.code == exitUsage || e.code == exitFailure {
 					t.Errorf("exit code %d: %s", e.code, e.err)

@@ -192,7 +192,7 @@ func flagSentence(err error, known func(name string) string) string {
 // environment variable that stands for it.
 func valueSentence(name string, flag *pflag.Flag, cause error) string {
 	switch flag.Value.(type) {
-	case *durationValue, *countValue, *shareValue, *choiceValue:
+	case *durationValue, *countValue, *shareValue, *choiceValue, *wordsValue:
 		return name + " " + cause.Error()
 	}
 	switch flag.Value.Type() {
