@@ -278,9 +278,9 @@ func (v *locksView) table(sc *scene, h int) []string {
 		}
 		if i == v.list.cur {
 			ln.over = &sc.cursor
-			ln.add(sc.plain, sc.g.cursor+" ")
+			ln.add(sc.plain, sc.g.cursor+sc.mark(l.ID))
 		} else {
-			ln.add(sc.plain, "  ")
+			ln.add(sc.plain, " "+sc.mark(l.ID))
 		}
 		for _, c := range cols {
 			c.draw(sc, ln, l, c.width)

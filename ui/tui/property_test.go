@@ -126,7 +126,7 @@ func randomSnapshot() *rapid.Generator[inspect.Snapshot] {
 func everyKey() []string {
 	seen := map[string]bool{}
 	var out []string
-	for _, b := range newKeyMap(true) {
+	for _, b := range newKeyMap(true, false) {
 		for _, k := range b.keys {
 			if !seen[k] {
 				seen[k] = true
