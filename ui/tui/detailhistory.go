@@ -21,13 +21,9 @@ type lifeSample struct {
 	there  bool
 }
 
-const (
-	// mostLives is how many are kept, enough for historySpan at the
-	// shortest interval there is.
-	mostLives = 1200
-	// historySpan is how far back a lock in full looks.
-	historySpan = 2 * time.Minute
-)
+// mostLives is how many are kept, enough for the usual span at the shortest
+// interval there is.
+const mostLives = 1200
 
 func (v *lives) add(l *inspect.Lock, now time.Time) {
 	if n := len(v.samples); n > 0 && !now.After(v.samples[n-1].at) {
@@ -71,7 +67,7 @@ func (v *lives) series(win window, late time.Duration) []float64 {
 // history is two lines on one scale of time: who had the lock, and how long it
 // had to live.
 func (v *detailView) history(sc *scene, l *inspect.Lock, w int) []string {
-	win := window{from: sc.now.Add(-historySpan), to: sc.now, cells: w - labelWidth - 1}
+	win := window{from: sc.now.Add(-spans[fittingSpan(sc.now.Sub(sc.since))]), to: sc.now, cells: w - labelWidth - 1}
 	if win.cells < 20 {
 		return nil
 	}

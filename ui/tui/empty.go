@@ -148,7 +148,7 @@ func (v *locksView) unreached(p *page, h int) {
 			}
 			try := text.Safe("")
 			if n.State == inspect.NodeDown {
-				try = "  " + nextTry(sc, n)
+				try = "  " + tryText(sc, n)
 			}
 			ln.add(sc.strong, sc.g.fit.Truncate(said, max(12, p.w-ln.used-text.Width(try)))).add(sc.dim, try)
 			if a := stageAdvice(n); a != "" && !advice[a] {
@@ -158,12 +158,11 @@ func (v *locksView) unreached(p *page, h int) {
 		}
 		p.add(ln.String())
 	}
-	if len(order) > 0 {
-		p.gap()
-	}
+	p.gap()
 	for _, a := range order {
 		p.text(sc.plain, a)
 	}
+	p.text(sc.dim, "It goes on trying; r tries all of them now.")
 }
 
 // stageAdvice is what to look at, given the stage at which a connection failed.

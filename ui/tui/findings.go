@@ -107,15 +107,18 @@ func (v *findingsView) selected() (findingRow, bool) {
 
 func (v *findingsView) view(sc *scene) []string {
 	h, w := sc.lay.body(), sc.lay.inner()
-	aboutW := min(56, max(14, w*4/10))
 	const severityW, idW = 6, 17
 	wide := w >= 94
+	from, to := v.list.window()
+	aboutW := 14
+	for i := from; i < to; i++ {
+		aboutW = max(aboutW, min(w*4/10, text.Width(v.rows[i].about())))
+	}
 	head := newLine(w).add(sc.dim, "  "+text.Fit("WEIGHT", severityW+1)+text.Fit("ABOUT", aboutW)+" ")
 	if wide {
 		head.add(sc.dim, text.Fit("FINDING", idW)+" ")
 	}
 	content := []string{head.add(sc.dim, "WHAT").String()}
-	from, to := v.list.window()
 	for i := from; i < to; i++ {
 		r := &v.rows[i]
 		ln := sc.row(w, i == v.list.cur)
@@ -146,7 +149,7 @@ func (r *findingRow) about() text.Safe {
 	case r.aboutLock:
 		return keyText(r.lock.Key)
 	case len(r.nodes) > 0:
-		return "node " + listed(r.nodes)
+		return verb(len(r.nodes), "node ", "nodes ") + listed(r.nodes)
 	default:
 		return "the deployment"
 	}
@@ -159,7 +162,11 @@ func (v *findingsView) foot(sc *scene, w, h int) []string {
 	if !ok {
 		return fill(out, w, h)
 	}
-	return fill(append(out, sc.cutOff(sc.finding(w, &r.Finding, r.about()), w, h-1)...), w, h)
+	about := r.about()
+	if len(r.nodes) > 0 {
+		about = "" // these name their nodes
+	}
+	return fill(append(out, sc.cutOff(sc.finding(w, &r.Finding, about), w, h-1)...), w, h)
 }
 
 // nothing says why there is no finding.

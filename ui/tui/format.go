@@ -465,6 +465,9 @@ func offset(m inspect.Maybe[time.Duration]) text.Safe {
 		return "?"
 	}
 	d := m.Value.Round(time.Millisecond)
+	if d == 0 {
+		return "+0ms"
+	}
 	if d >= 0 {
 		return "+" + text.Clean(d.String())
 	}

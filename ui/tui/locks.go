@@ -319,6 +319,9 @@ func (v *locksView) previewHeight(sc *scene) int {
 	h := sc.lay.preview
 	free := sc.lay.tableHeight() - len(v.rows)
 	l, ok := v.selected(sc.snap)
+	if len(v.rows) == 0 {
+		return 0 // why there is none needs the room
+	}
 	if free <= 0 || !ok || sc.lay.header == 1 {
 		return h
 	}

@@ -311,45 +311,41 @@ func nodeSentence(sc *scene, n *inspect.NodeStatus) text.Safe {
 		if n.Error != "" {
 			s += ": " + cleanText(n.Error)
 		}
-		return s + "; " + nextTry(sc, n)
+		return join("; ", s, tryText(sc, n), "r tries now")
 	case inspect.NodeDenied:
 		return name + " is there and refuses us: " + cleanText(strings.TrimRight(n.Error, ". ")) + "; " + refusalAdvice
 	case inspect.NodePending:
 		return name + " has not been asked yet"
 	}
-	s := name + " answers"
-	if !n.SampledAt.IsZero() {
-		s += ", last " + since(sc.now, n.SampledAt)
-	}
+	s := name + " has answered for " + coarse(sc.now, n.Since)
 	if n.Error != "" {
 		s += ": " + cleanText(n.Error)
 	}
 	return s
 }
 
-// nextTry is when a silent node is asked again.
-func nextTry(sc *scene, n *inspect.NodeStatus) text.Safe {
+// tryText is when a silent node is asked again.
+func tryText(sc *scene, n *inspect.NodeStatus) text.Safe {
 	switch d := n.NextTry.Sub(sc.now); {
 	case n.NextTry.IsZero():
-		return "r tries now"
+		return ""
 	case d >= time.Second:
-		return "next try in " + itoa(int(d/time.Second)) + "s, r tries now"
+		return "next try in " + itoa(int(d/time.Second)) + "s"
 	default:
 		return "trying now"
 	}
 }
 
-// nodeFacts is what the table has no column for, of a node that answers.
+// nodeFacts says how many replicas a node has, "" if it has none.
 func nodeFacts(n *inspect.NodeStatus) text.Safe {
-	var parts []text.Safe
-	if n.Replicas.Known && n.Role != "replica" {
-		s := plural(n.Replicas.Value, "replica", "replicas")
-		if n.Replicas.Value > 0 && n.ReplicaLag.Known {
-			s += ", the last of them " + text.Duration(n.ReplicaLag.Value) + " behind"
-		}
-		parts = append(parts, s)
+	if !n.Replicas.Known || n.Replicas.Value < 1 {
+		return ""
 	}
-	return join("; ", parts...)
+	s := plural(n.Replicas.Value, "replica follows it", "replicas follow it")
+	if n.ReplicaLag.Known {
+		s += ", the last of them " + text.Duration(n.ReplicaLag.Value) + " behind"
+	}
+	return s
 }
 
 // probeCost says what looking costs each node, in two lines.

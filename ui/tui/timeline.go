@@ -17,7 +17,8 @@ type timelineView struct {
 	// only, when set, is the lock that is shown alone.
 	only    inspect.ID
 	single  bool
-	span    int // index into spans
+	span    int  // index into spans
+	zoomed  bool // a person has chosen the span
 	stories []story
 	nodes   []inspect.Event // nodes that came and went, and gaps, oldest first
 	scroll  scroller
@@ -26,19 +27,25 @@ type timelineView struct {
 // spans are how far back a timeline goes.
 var spans = []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour}
 
-// defaultSpan is the one to begin with.
-const defaultSpan = 2
+// usualSpan is the longest one that is chosen by itself.
+const usualSpan = 2
 
-// span is how far back this view goes.
-func (v *timelineView) length() time.Duration {
-	return spans[max(0, min(len(spans)-1, v.span+defaultSpan))]
+// fittingSpan is the shortest span that shows all that was watched, and the
+// usual one when watching has gone on for longer.
+func fittingSpan(watched time.Duration) int {
+	for i := range usualSpan {
+		if watched <= spans[i] {
+			return i
+		}
+	}
+	return usualSpan
 }
 
 // zoom shows more time (d > 0) or less, and reports whether it could.
 func (v *timelineView) zoom(d int) bool {
-	next := max(0, min(len(spans)-1, v.span+defaultSpan+d)) - defaultSpan
+	next := max(0, min(len(spans)-1, v.span+d))
 	moved := next != v.span
-	v.span = next
+	v.span, v.zoomed = next, true
 	return moved
 }
 
@@ -90,7 +97,11 @@ func (v *timelineView) view(sc *scene) []string {
 	if v.single {
 		labelW = min(34, labelW)
 	}
-	win := window{from: sc.now.Add(-v.length()), to: sc.now, cells: max(0, w-2-labelW-2)}
+	if !v.zoomed {
+		v.span = fittingSpan(sc.now.Sub(sc.since))
+	}
+	length := spans[v.span]
+	win := window{from: sc.now.Add(-length), to: sc.now, cells: max(0, w-2-labelW-2)}
 	head := newLine(w).add(sc.dim, "  "+text.Fit(v.heading(), labelW)+" ")
 	win.ruler(head, sc.dim)
 	content := []string{head.String()}
@@ -120,11 +131,14 @@ func (v *timelineView) view(sc *scene) []string {
 	content = append(content, newLine(w).add(sc.dim, " "+sc.g.fit.Truncate(letters.legend(w-2), max(0, w-2))).String())
 	content = append(content, sc.laneLegend(w))
 	title := text.Safe("Timeline of ")
-	remark := "last " + spanText(v.length()) + ", < > zoom"
+	remark := "last " + spanText(length) + ", < > zoom"
 	if v.single {
 		title += sc.g.fit.TruncateMiddle(keyText(v.only.Key), max(12, sc.lay.w/2))
 	} else {
 		title += plural(len(v.stories), "lock", "locks")
+		if len(v.stories) >= mostStories {
+			title += ": in trouble, first by name, or changed lately"
+		}
 		remark = sc.position(v.list.off, v.list.height, len(v.stories), remark)
 	}
 	return sc.framed(title, remark, content)
@@ -198,39 +212,53 @@ func storyOf(l *inspect.Lock) story {
 	return story{id: l.ID, events: l.History, complete: len(l.History) < historyFull, lock: l}
 }
 
-// gatherStories are the stories of the locks that are there or of which
-// something was seen after the given moment: those in trouble first, then those
-// that are there in the order of the snapshot, then those that are gone, the
-// newest end first.
+// mostStories is how many locks a timeline has beside those that changed
+// lately.
+const mostStories = 1000
+
+// gatherStories are the stories of locks that are there, and of those of which
+// something was seen after the given moment: those in trouble first, then the
+// others that are there or have just gone, by name so that they keep their
+// places, then those that went before, the newest end first.
 func gatherStories(s *inspect.Snapshot, only inspect.ID, single bool, after time.Time) []story {
+	changed := make(map[string]int) // into out, once it is there
+	for i := range s.Events {
+		if e := &s.Events[i]; e.Key != "" && e.At.After(after) {
+			changed[e.Key] = -1
+		}
+	}
 	var out []story
-	known := make(map[string]int)
 	for i := range s.Locks {
 		l := &s.Locks[i]
 		if single && l.ID != only || l.Companion != nil {
 			continue
 		}
-		known[l.ID.Key] = len(out)
-		out = append(out, storyOf(l))
+		if _, ok := changed[l.ID.Key]; ok || len(out) < mostStories || single {
+			out = append(out, storyOf(l))
+		}
+	}
+	// The snapshot has them by trouble, then name.
+	calm := slices.IndexFunc(out, func(one story) bool { return one.lock.Trouble() >= 5 })
+	if calm >= 0 {
+		slices.SortFunc(out[calm:], func(a, b story) int { return strings.Compare(a.id.Key, b.id.Key) })
+	}
+	for i := range out {
+		changed[out[i].id.Key] = i
 	}
 	gone := len(out)
 	for i := range s.Events {
 		e := &s.Events[i]
-		if e.Key == "" || e.At.Before(after) || single && e.Key != only.Key {
+		if e.Key == "" || !e.At.After(after) || single && e.Key != only.Key {
 			continue
 		}
-		n, ok := known[e.Key]
-		if !ok {
+		n := changed[e.Key]
+		if n < 0 {
 			n = len(out)
-			known[e.Key] = n
-			id := inspect.ID{Key: e.Key}
-			if single {
-				id = only
-			}
-			out = append(out, story{id: id, complete: s.EventsDropped == 0})
+			changed[e.Key] = n
+			out = append(out, story{id: inspect.ID{DB: only.DB, Key: e.Key}, complete: s.EventsDropped == 0})
 		}
 		if n >= gone || len(out[n].lock.History) == 0 {
-			out[n].events = append(out[n].events[:len(out[n].events):len(out[n].events)], *e)
+			out[n].events = append(out[n].events, *e)
 		}
 	}
 	slices.SortStableFunc(out[gone:], func(a, b story) int { return b.events[len(b.events)-1].At.Compare(a.events[len(a.events)-1].At) })

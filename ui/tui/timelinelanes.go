@@ -125,7 +125,7 @@ func (s *story) background(sc *scene, l *lane, holds []hold) {
 	}
 	to := sc.now
 	if s.lock != nil && s.lock.State == inspect.Unknown {
-		to = later(from, sampledAt(s.lock))
+		to = later(from, untoldSince(s.lock, sc.since))
 	}
 	l.stretches = append(l.stretches, stretch{from, to, sc.dim, sc.g.dot})
 }
@@ -146,8 +146,22 @@ func (s *story) foreground(sc *scene, l *lane) {
 		}
 		l.stretches = append(l.stretches, stretch{from, sc.now, sc.other, sc.g.other})
 	case inspect.Unknown:
-		l.stretches = append(l.stretches, stretch{later(sc.since, sampledAt(s.lock)), sc.now, sc.weak, sc.g.unknown})
+		l.stretches = append(l.stretches, stretch{untoldSince(s.lock, sc.since), sc.now, sc.weak, sc.g.unknown})
+	case inspect.Partial:
+		l.stretches = append(l.stretches, stretch{sampledAt(s.lock), sc.now, sc.weak, sc.g.partial})
 	}
+}
+
+// untoldSince is since when nobody has been able to tell who has a lock: since
+// the last of the nodes that do not tell was heard, or since watching began.
+func untoldSince(l *inspect.Lock, since time.Time) time.Time {
+	at := since
+	for i := range l.Copies {
+		if c := &l.Copies[i]; c.Answer == inspect.AnswerUnreachable {
+			at = later(at, c.SampledAt)
+		}
+	}
+	return at
 }
 
 // marks adds what happened beside holds that begin.
