@@ -83,8 +83,8 @@ func (v *detailView) content(sc *scene, w, h int) []string {
 		p.add(sc.finding(w, &l.Findings[i], "")...)
 	}
 	if n := len(l.Copies); n > 1 {
-		const boxW, gap = 12, 1
-		if n*(boxW+gap) <= w {
+		const gap = 1
+		if boxW := sc.boxWidth(&l); n*(boxW+gap) <= w {
 			p.gap()
 			p.add(sc.quorumStrip(&l, w, boxW, gap, h >= 28)...)
 		}
@@ -131,7 +131,9 @@ func (v *detailView) summary(p *page, l *inspect.Lock) {
 			ends.add(sc.plain, "  ")
 		}
 		p.add(ends.add(sc.strong, sc.g.fit.Truncate(expiryText(*l, sc.now), w-ends.used)).String())
-		p.field("HELD", join("   ", heldSentence(sc.kit, *l, sc.now), renewText(*l, sc.now)))
+		if l.State == inspect.Held || !l.HeldSince.IsZero() || l.Renewals > 0 {
+			p.field("HELD", join("   ", heldSentence(sc.kit, *l, sc.now), renewText(*l, sc.now)))
+		}
 	}
 	p.field("KIND", kindText(l))
 	if s := doubtText(l); s != "" {

@@ -5,6 +5,18 @@ import (
 	"dlock/ui/text"
 )
 
+// boxWidth is how wide the boxes of a strip must be for the tokens in them to
+// be told apart.
+func (sc *scene) boxWidth(l *inspect.Lock) int {
+	const least, most = 12, 14
+	need := least
+	for i := range l.Copies {
+		what, _ := copyWords(sc, l, &l.Copies[i])
+		need = max(need, text.Width(what)+2+4)
+	}
+	return min(need, most)
+}
+
 // quorumStrip is one box per node, and beside them the count, where it fits.
 func (sc *scene) quorumStrip(l *inspect.Lock, w, boxW, gap int, boxed bool) []string {
 	n := len(l.Copies)

@@ -121,9 +121,10 @@ func (v *locksView) unreached(p *page, h int) {
 		p.text(st, itoa(t.Up())+" of "+plural(len(t.Nodes), "node", "nodes")+" can be asked and "+itoa(t.Quorum)+" are needed, so nothing is known about any lock.")
 	}
 	p.gap()
-	nameW := 4
+	nameW, addrW := 4, 8
 	for _, n := range t.Nodes {
 		nameW = max(nameW, min(14, text.Width(text.CleanMax(n.Name, 40))))
+		addrW = max(addrW, min(p.w/3, text.Width(text.CleanMax(n.Addr, 80))))
 	}
 	advice := make(map[text.Safe]bool)
 	var order []text.Safe
@@ -135,7 +136,7 @@ func (v *locksView) unreached(p *page, h int) {
 		}
 		glyph, gst := sc.nodeGlyph(n.State)
 		ln := newLine(p.w).add(sc.plain, sc.g.fit.Fit(text.CleanMax(n.Name, 40), nameW)+" ").add(gst, glyph+" ")
-		ln.add(sc.dim, text.CleanMax(n.Addr, 60)+"  ")
+		ln.add(sc.dim, sc.g.fit.FitMiddle(text.CleanMax(n.Addr, 80), addrW)+"  ")
 		switch n.State {
 		case inspect.NodeUp, inspect.NodeReplica:
 			ln.add(sc.plain, "answers")

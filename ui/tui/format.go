@@ -73,9 +73,14 @@ func lastRunes(s string, n int) string {
 // ownerText is who an owner is: its name, else its token. One whose token is
 // only known from nodes that have gone silent since is not said to hold it.
 func ownerText(k *kit, o inspect.Owner) text.Safe {
+	// A short value is more likely to be a name that somebody chose.
+	const short = 20
 	who := shortToken(k, o.Token)
-	if o.Name != "" {
+	switch u := unique(o.Token); {
+	case o.Name != "":
 		who = cleanKey(o.Name)
+	case u != "" && utf8.RuneCountInString(u) <= short:
+		who = cleanKey(u)
 	}
 	if len(o.Votes) == 0 {
 		return "was " + who
