@@ -28,7 +28,9 @@ func (v *demoView) setData(s demo.Status) {
 	v.list.set(ids)
 }
 
-func (v *demoView) setSize(l layout) { v.list.setHeight(v.workersRoom(l)) }
+func (v *demoView) setSize(l layout) {
+	v.list.setHeight(max(1, l.body()-v.summaryLines(l)-v.sideLines(l)-2*l.chrome()-1))
+}
 
 func (v *demoView) navigate(a action) bool { return v.list.navigate(a) }
 
@@ -48,6 +50,10 @@ func (v *demoView) view(sc *scene) []string {
 	out := v.summary(sc, w)
 	panels := v.panels(sc, sc.lay.inner())
 	room := shareLines(panels, h-len(out), sc.lay.chrome())
+	// How many workers can be seen is known only now.
+	v.list.setHeight(room[0] - sc.lay.chrome() - 1)
+	panels[0].lines = v.workers(sc, sc.lay.inner())
+	panels[0].remark = sc.position(v.list.off, v.list.height, len(sc.lab.Workers), panels[0].remark)
 	for i, p := range panels {
 		if room[i] == 0 {
 			continue
@@ -86,17 +92,8 @@ func shareLines(panels []panel, h, chrome int) []int {
 	return room
 }
 
-// workersRoom is how many workers can be seen at least: what the other panels
-// leave, the columns' names taken off.
-func (v *demoView) workersRoom(l layout) int {
-	side := v.sideLines(l) + l.chrome()
-	held := v.heldLines(l)
-	if held > 0 {
-		held += l.chrome()
-	}
-	return max(1, l.body()-v.summaryLines(l)-side-held-l.chrome()-1)
-}
-
+// panels are the parts of the screen, the workers first, of which only the
+// number is settled.
 func (v *demoView) panels(sc *scene, w int) []panel {
 	s := sc.lab
 	working := 0
@@ -106,8 +103,7 @@ func (v *demoView) panels(sc *scene, w int) []panel {
 		}
 	}
 	workers := panel{
-		title: "Workers " + itoa(len(s.Workers)), lines: v.workers(sc, w), least: 4,
-		remark: sc.position(v.list.off, v.list.height, len(s.Workers), itoa(working)+" inside"),
+		title: "Workers " + itoa(len(s.Workers)), lines: make([]string, 1+len(s.Workers)), least: 4, remark: itoa(working) + " inside",
 	}
 	things := panel{title: "Nodes", remark: "F opens the fault menu", lines: v.faultLines(sc, w), least: v.sideLines(sc.lay)}
 	out := []panel{workers}
