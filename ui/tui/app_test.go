@@ -575,30 +575,3 @@ func TestDemoSuggestionsFitTheState(t *testing.T) {
 		}
 	}
 }
-
-// lots is a snapshot of n locks.
-func lots(n int) inspect.Snapshot {
-	s := incident()
-	s.Locks = nil
-	for i := range n {
-		s.Locks = append(s.Locks, lockOf(fmt.Sprintf("lock:tenant:%05d:migrate", i), "hhhhh", inspect.Held, time.Duration(i%30+1)*time.Second))
-	}
-	return s
-}
-
-func BenchmarkView10000(b *testing.B) {
-	s := newScreen(b, 160, 50, coloured, Config{})
-	s.load(lots(10000))
-	for b.Loop() {
-		s.app.View()
-	}
-}
-
-func BenchmarkSnapshot10000(b *testing.B) {
-	s := newScreen(b, 160, 50, coloured, Config{})
-	snap := lots(10000)
-	s.app.locks.filter = parseFilter("tenant")
-	for b.Loop() {
-		s.load(snap)
-	}
-}

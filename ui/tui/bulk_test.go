@@ -275,7 +275,7 @@ func TestMarksAndBulkReleaseFromTheScreen(t *testing.T) {
 	s.mustShow("Force-release 6 marked locks")
 	s.press(strings.Split("release 6", "")...)
 	s.press("tab", "enter")
-	s.mustShow("6 not released. They stay marked")
+	s.mustShow("6 not released. They stay marked; X goes on.")
 	s.press("esc")
 	s.mustShow("6 MARKED")
 	s.press("esc")

@@ -86,14 +86,18 @@ func fit(lines []string, room int) []string { return lines[:max(0, min(len(lines
 // list is one line for each lock, and what a person should know about them.
 func (d *bulkDialog) list(sc *scene, w int) []string {
 	p := &page{sc: sc, w: w}
-	fateW := max(20, w*36/100)
-	ownerW := max(10, w*20/100)
+	fateW := max(20, w*40/100)
+	ownerW := max(10, w*18/100)
 	keyW := w - ownerW - fateW - 2
 	p.lines = append(p.lines, newLine(w).add(sc.dim, text.Fit("LOCK", keyW)+" "+text.Fit("OWNER", ownerW)+" "+text.Fit(d.fateTitle(), fateW)).String())
 	for _, it := range d.items {
 		glyph, st, fate := it.fate(sc)
 		l := newLine(w).add(sc.plain, sc.g.fit.FitMiddle(keyText(it.releaseDialog.id.Key), keyW)+" ")
-		l.add(sc.plain, sc.g.fit.Fit(ownerText(sc.kit, it.owner()), ownerW)+" ")
+		owner := ownersText(sc.kit, it.lock)
+		if it.token != "" {
+			owner = ownerText(sc.kit, it.owner())
+		}
+		l.add(sc.plain, sc.g.fit.Fit(owner, ownerW)+" ")
 		parts := wrap(fate, fateW-2)
 		for i, s := range parts {
 			if i == 0 {
@@ -160,7 +164,7 @@ func (it *bulkItem) fate(sc *scene) (glyph text.Safe, st style, words text.Safe)
 			to++
 		}
 	}
-	words = "if still " + sc.shortOf(&it.lock, it.token) + ", on " + plural(to, "node", "nodes") + ", ends " + ttlText(it.lock.Expiry, sc.wall)
+	words = "if still " + sc.shortOf(&it.lock, it.token) + ", on " + itoa(to) + "/" + itoa(it.lock.Votes.Of) + ", ends " + ttlText(it.lock.Expiry, sc.wall)
 	if alive, _ := aliveHint(it.facts(), it.since, sc.wall); alive == lifeAlive {
 		return sc.g.this, sc.weak, words + "; holder probably ALIVE"
 	}
@@ -195,7 +199,7 @@ func (d *bulkDialog) summary() text.Safe {
 	}
 	s += "."
 	if d.step == bulkDone && left > 0 {
-		s += " They stay marked; X goes on with them."
+		s += " " + verb(left, "It stays", "They stay") + " marked; X goes on."
 	}
 	return s
 }

@@ -132,7 +132,7 @@ func fieldWords(field string, list []string) []string {
 func (a *App) typedActions() []string {
 	var out []string
 	for _, b := range a.keys {
-		if b.label != "" && b.group != groupMove && b.in&a.view != 0 && !slices.ContainsFunc(commands(), func(c command) bool { return c.name == string(b.act) }) {
+		if b.label != "" && b.group != groupMove && b.act != actCommand && b.in&a.view != 0 && !slices.ContainsFunc(commands(), func(c command) bool { return c.name == string(b.act) }) {
 			out = append(out, string(b.act))
 		}
 	}

@@ -84,6 +84,8 @@ func (sc *scene) liveness(l *line) {
 		return
 	}
 	switch {
+	case !answered(sc.snap):
+		l.add(sc.warn, " NO ANSWER ").add(sc.plain, " for "+coarse(sc.now, sc.since))
 	case sc.broken != "":
 		l.add(sc.warn, " STOPPED ").add(sc.plain, " data "+coarse(sc.now, dataAt(sc.snap))+" old")
 		return

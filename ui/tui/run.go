@@ -32,7 +32,9 @@ const framesPerSecond = 60
 // Run shows the source on the terminal until a person quits, ctx ends, or a
 // signal asks the program to stop; in all of these cases it returns nil. The
 // terminal is as it was before when Run returns, also after a panic, which is
-// then printed on standard error and returned as an error. A release that is
+// then printed on standard error and returned as an error; where the system has
+// a shell, the same is done for a panic on a goroutine that is not Run's, which
+// ends the process. A release that is
 // on its way when the screen goes is waited for, up to ten seconds, so that
 // its audit line is written.
 //
@@ -54,6 +56,12 @@ func Run(ctx context.Context, c Config, s Source) error {
 	if out == nil {
 		out = os.Stdout
 	}
+	in := c.Input
+	if in == nil {
+		in = os.Stdin
+	}
+	words := newLastWords(in, out)
+	defer words.end()
 	out = oneWriter(out)
 	control := newJobs()
 	defer control.close()

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	"dlock/demo"
@@ -52,6 +53,11 @@ func dataAt(s *inspect.Snapshot) time.Time {
 		return s.At
 	}
 	return newest
+}
+
+// answered reports whether any node has ever answered.
+func answered(s *inspect.Snapshot) bool {
+	return slices.ContainsFunc(s.Target.Nodes, func(n inspect.NodeStatus) bool { return !n.SampledAt.IsZero() })
 }
 
 // stale reports whether the data is older than it should be by more than a
