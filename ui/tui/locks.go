@@ -18,21 +18,6 @@ type locksView struct {
 	movedAt time.Time // when the cursor last moved
 }
 
-// setData takes the locks of a snapshot. While the cursor was moved lately,
-// rows keep their order. fresh forgets the order: a new filter or column.
-func (v *locksView) setData(locks []inspect.Lock, now time.Time, fresh bool) {
-	rows := arrange(locks, v.filter, v.by, v.reverse)
-	if !fresh && len(v.list.ids) > 0 && now.Sub(v.movedAt) < rest {
-		rows = keepOrder(v.list.ids, locks, rows)
-	}
-	ids := make([]inspect.ID, len(rows))
-	for i, r := range rows {
-		ids[i] = locks[r].ID
-	}
-	v.rows = rows
-	v.list.set(ids)
-}
-
 // tableHeight is how many rows of the table a screen has room for.
 func (l layout) tableHeight() int { return max(0, l.body()-l.preview-l.chrome()-1) }
 
@@ -51,8 +36,8 @@ func (v *locksView) selected(s *inspect.Snapshot) (inspect.Lock, bool) {
 // trouble moves to the next (d = 1) or previous (d = -1) lock in trouble.
 func (v *locksView) trouble(s *inspect.Snapshot, d int) bool {
 	for i := v.list.cur + d; i >= 0 && i < len(v.rows); i += d {
-		switch l := &s.Locks[v.rows[i]]; l.Trouble() {
-		case 0, 1, 2, 3, 4, 6: // all but what every lock goes through
+		// All but what every lock goes through.
+		if t := s.Locks[v.rows[i]].Trouble(); t < 5 || t == 6 {
 			v.list.move(i - v.list.cur)
 			return true
 		}
