@@ -25,6 +25,7 @@ var scenes = []struct {
 	{name: "unreached", snap: unreached},
 	{name: "nodes", keys: []string{"2", "j", "j"}},
 	{name: "events", keys: []string{"3"}},
+	{name: "events-of", keys: []string{"/", "u", "s", "-", "e", "a", "s", "t", "enter", "e"}},
 	{name: "timeline", keys: []string{"5"}},
 	{name: "findings", keys: []string{"6", "j", "j"}},
 	{name: "owners", keys: []string{"7", "j"}},
