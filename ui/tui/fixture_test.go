@@ -199,6 +199,28 @@ func unreached() inspect.Snapshot {
 	return s
 }
 
+// cluster is a deployment in which each lock is on one of several nodes.
+func cluster() inspect.Snapshot {
+	s := nothing()
+	s.Target.Topology, s.Target.Quorum = inspect.Cluster, 1
+	s.Target.Nodes = s.Target.Nodes[:3]
+	for i := range s.Target.Nodes {
+		n := &s.Target.Nodes[i]
+		n.Role, n.Replicas, n.ReplicaLag = "master", inspect.Known(i), inspect.Known(time.Duration(i)*700*time.Millisecond)
+		l := lockOf("lock:{slot"+n.Name+"}:job", "h", inspect.Held, 12*time.Second)
+		l.Copies[0].Node, l.Owners[0].Votes = n.Name, []string{n.Name}
+		s.Locks = append(s.Locks, l)
+	}
+	down := &s.Target.Nodes[2]
+	down.State, down.Error, down.Since = inspect.NodeDown, "no answer in time", ago(9*time.Second)
+	down.Replicas, down.ReplicaLag = inspect.Maybe[int]{}, inspect.Maybe[time.Duration]{}
+	l := lockOf("lock:{slotn3}:job", "u", inspect.Unknown, 12*time.Second)
+	l.Copies[0].Node = "n3"
+	s.Locks[2], s.Complete = l, false
+	s.Findings = []inspect.NodeFinding{{Finding: inspect.Finding{ID: "shard-down", Severity: inspect.High, Text: "n3 (redis-c.prod:6379) does not answer: what is locked in its 5461 of 16384 slots cannot be seen or taken.", Advice: "Bring it back, or let a replica take over; until then no lock there is known to be free."}, Nodes: []string{"n3"}}}
+	return s
+}
+
 // fakeSource answers from values and counts what it is asked.
 type fakeSource struct {
 	mu       sync.Mutex

@@ -21,6 +21,8 @@ var scenes = []struct {
 	{name: "kinds", snap: kinds},
 	{name: "detail-shared", snap: kinds, keys: []string{"/", "y", "e", "a", "r", "l", "y", "enter", "enter"}},
 	{name: "detail-waited", keys: []string{"/", "u", "s", "-", "e", "a", "s", "t", "enter", "enter"}},
+	{name: "cluster", snap: cluster},
+	{name: "cluster-nodes", snap: cluster, keys: []string{"2", "j"}},
 	{name: "empty", snap: nothing},
 	{name: "unreached", snap: unreached},
 	{name: "nodes", keys: []string{"2", "j", "j"}},

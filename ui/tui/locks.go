@@ -55,7 +55,8 @@ type column struct {
 
 // columnsFor chooses the columns for an inner width; the key gets what the
 // others leave.
-func columnsFor(w, nodes int) []column {
+func columnsFor(w int, t inspect.Target) []column {
+	nodes := len(t.Nodes)
 	stateW := 11
 	if w >= 100 {
 		stateW = 12
@@ -105,6 +106,24 @@ func columnsFor(w, nodes int) []column {
 		}
 		ln.add(st, sc.g.fit.FitRight(votesText(*l), votes))
 	}}
+	if t.Topology == inspect.Cluster {
+		// Its nodes do not vote on a lock: one of them has it.
+		quorum = column{"NODE", 10, false, func(sc *scene, ln *line, l *inspect.Lock, w int) {
+			end := ln.used + w
+			for i := range l.Copies[:min(1, len(l.Copies))] {
+				c := &l.Copies[i]
+				ln.add(sc.answerStyle(c.Answer), sc.g.answer(c.Answer)).add(sc.plain, " "+sc.g.fit.Truncate(text.CleanMax(c.Node, 40), w-2))
+			}
+			ln.to(end)
+		}}
+	}
+	last := cell("LAST SEEN", 18, false, func(sc *scene, l *inspect.Lock) (style, text.Safe) {
+		if len(l.History) == 0 {
+			return sc.dim, "-"
+		}
+		e := &l.History[len(l.History)-1]
+		return sc.eventStyle(e.Kind), eventWord(e) + " " + coarse(sc.now, e.At)
+	})
 	owner := func(width int) column {
 		return column{"OWNER", width, false, func(sc *scene, ln *line, l *inspect.Lock, w int) {
 			st := sc.plain
@@ -149,8 +168,8 @@ func columnsFor(w, nodes int) []column {
 
 	var cols []column
 	switch {
-	case w >= 150:
-		cols = []column{state, key, owner(26), ttl, bar, held, quorum, wait, fence, library, kind}
+	case w >= 156:
+		cols = []column{state, key, owner(26), ttl, bar, held, quorum, wait, fence, library, kind, last}
 	case w >= 112:
 		cols = []column{state, key, owner(20), ttl, bar, held, quorum, wait, library}
 	case w >= 94:
@@ -237,7 +256,7 @@ func drawBar(sc *scene, ln *line, l *inspect.Lock, w int) {
 func (v *locksView) table(sc *scene, h int) []string {
 	w := sc.lay.inner()
 	content := make([]string, 0, h)
-	cols := columnsFor(w, len(target(sc).Nodes))
+	cols := columnsFor(w, target(sc))
 	from, to := v.list.window()
 	visible := make([]*inspect.Lock, 0, to-from)
 	for _, r := range v.rows[from:to] {

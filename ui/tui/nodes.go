@@ -118,7 +118,8 @@ func (v *nodesView) view(sc *scene) []string {
 }
 
 // findings says what is found about the nodes in at most h lines: what is about
-// the one under the cursor in full and first, the rest in a line each.
+// the one under the cursor first; if there is no room for all of it, what is
+// about the others in a line each.
 func (v *nodesView) findings(sc *scene, w, h int) []string {
 	if h < 1 {
 		return nil
@@ -134,9 +135,17 @@ func (v *nodesView) findings(sc *scene, w, h int) []string {
 		}
 	}
 	var out []string
-	left := len(mine) + len(others)
+	all := slices.Concat(mine, others)
+	for _, f := range all {
+		out = append(out, sc.finding(w, &f.Finding, "")...)
+	}
+	if len(out) <= h {
+		return out
+	}
+	out = nil
+	left := len(all)
 	// Each finding that is still to come gets a line, or one for all.
-	for _, f := range slices.Concat(mine, others) {
+	for _, f := range all {
 		left--
 		reserve := min(1, left)
 		full := sc.finding(w, &f.Finding, "")
@@ -234,7 +243,7 @@ func (v *nodesView) columns(sc *scene, w int) []nodeColumn {
 			}
 			return sc.about(n, "no-replicas"), itoa(n.Replicas.Value)
 		}}, nodeColumn{"LAG", 6, true, func(_ int, n *inspect.NodeStatus) (style, text.Safe) {
-			if !n.ReplicaLag.Known {
+			if !n.ReplicaLag.Known || n.Replicas.Value == 0 {
 				return sc.dim, "-"
 			}
 			return sc.plain, text.Duration(n.ReplicaLag.Value)
