@@ -111,12 +111,17 @@ func (v *detailView) history(sc *scene, l *inspect.Lock, w int) []string {
 	if len(p.lines) == 0 {
 		return nil
 	}
-	tail := letters.legend(max(0, w-labelWidth-40))
+	who, ttl := letters.legend(max(0, w-labelWidth)), text.Safe("")
 	if known > 1 && l.FullTTL > 0 {
-		tail = join("   ", tail, "top of TTL "+text.Duration(l.FullTTL)+", each rise is a renewal")
+		ttl = "top of TTL " + text.Duration(l.FullTTL) + ", each rise is a renewal"
 	}
-	if tail != "" {
-		p.styled(sc.dim, "", tail)
+	if both := join("   ", who, ttl); text.Width(both) <= w-labelWidth {
+		who, ttl = both, ""
+	}
+	for _, s := range []text.Safe{who, ttl} {
+		if s != "" {
+			p.styled(sc.dim, "", s)
+		}
 	}
 	return p.lines
 }

@@ -144,7 +144,7 @@ func (v *eventsView) view(sc *scene) []string {
 // the room.
 func (v *eventsView) lanes(sc *scene, w, room int) []string {
 	labelW := min(30, w/4)
-	win := window{from: sc.now.Add(-spans[fittingSpan(sc.now.Sub(sc.since))]), to: sc.now, cells: max(0, w-labelW-3)}
+	win := window{from: sc.now.Add(-spans[fittingSpan(sc.now.Sub(sc.since))]), to: sc.now, cells: max(0, w-labelW-4)}
 	var out []string
 	for i := range v.past {
 		lanes := v.past[i].ownerLanes(sc, win)

@@ -160,6 +160,32 @@ func TestTimelineSaysWhatIsNotKnown(t *testing.T) {
 	lineWith(t, v.view(sc), "No lock is held and none has been")
 }
 
+// A lock that was free when the quorum was lost is not drawn as free after it.
+func TestFreeIsNotDrawnWhereNobodyCanTell(t *testing.T) {
+	snap := incident()
+	gone := lockOf("lock:gone", "fuuuf", inspect.Expired, 0)
+	gone.History = []inspect.Event{event(100*time.Second, inspect.Taken, "a", ""), event(90*time.Second, inspect.Released, "a", "")}
+	snap.Locks, snap.Events = []inspect.Lock{gone}, []inspect.Event{{At: ago(200 * time.Second), Kind: inspect.Released, Key: "lock:before", Token: "t", Owner: "b"}}
+	for i, back := range []time.Duration{70, 60, 50} {
+		n := &snap.Target.Nodes[1+i]
+		n.State, n.Since = inspect.NodeDown, ago(back*time.Second)
+	}
+	sc := sceneOf(&snap, 120, 36)
+	v := &timelineView{}
+	v.setSize(sc.lay)
+	v.setData(&snap, t0)
+	for _, key := range []string{"lock:gone", "lock:before"} {
+		row := lineWith(t, v.view(sc), key)
+		if free, untold := strings.LastIndex(row, "·"), strings.Index(row, "?"); untold < 0 || free > untold {
+			t.Errorf("%q", row)
+		}
+	}
+	at, ok := quorumLostSince(snap.Target)
+	if !ok || !at.Equal(ago(50*time.Second)) {
+		t.Errorf("lost since %v, %v", at, ok)
+	}
+}
+
 // sceneOf is what a view draws from, without a screen around it.
 func sceneOf(s *inspect.Snapshot, w, h int) *scene {
 	k := &kit{g: unicodeGlyphs()}

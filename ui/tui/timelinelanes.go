@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	"dlock/inspect"
@@ -124,8 +125,8 @@ func (s *story) background(sc *scene, l *lane, holds []hold) {
 		from = holds[0].from
 	}
 	to := sc.now
-	if s.lock != nil && s.lock.State == inspect.Unknown {
-		to = later(from, untoldSince(s.lock, sc.since))
+	if at, ok := s.untold(sc); ok {
+		to = later(from, at)
 	}
 	l.stretches = append(l.stretches, stretch{from, to, sc.dim, sc.g.dot})
 }
@@ -133,6 +134,9 @@ func (s *story) background(sc *scene, l *lane, holds []hold) {
 // foreground shows what is neither held nor free at present: a split, or that
 // nobody can tell.
 func (s *story) foreground(sc *scene, l *lane) {
+	if at, ok := s.untold(sc); ok {
+		l.stretches = append(l.stretches, stretch{at, sc.now, sc.weak, sc.g.unknown})
+	}
 	if s.lock == nil {
 		return
 	}
@@ -145,11 +149,36 @@ func (s *story) foreground(sc *scene, l *lane) {
 			}
 		}
 		l.stretches = append(l.stretches, stretch{from, sc.now, sc.other, sc.g.other})
-	case inspect.Unknown:
-		l.stretches = append(l.stretches, stretch{untoldSince(s.lock, sc.since), sc.now, sc.weak, sc.g.unknown})
 	case inspect.Partial:
 		l.stretches = append(l.stretches, stretch{sampledAt(s.lock), sc.now, sc.weak, sc.g.partial})
 	}
+}
+
+// untold is since when nobody can tell who has the lock, if that is so now. What
+// was free when it was last seen may have been taken since.
+func (s *story) untold(sc *scene) (time.Time, bool) {
+	if s.lock != nil && s.lock.State == inspect.Unknown {
+		return untoldSince(s.lock, sc.since), true
+	}
+	if s.lock == nil || s.lock.State == inspect.Expired {
+		return quorumLostSince(target(sc))
+	}
+	return time.Time{}, false
+}
+
+// quorumLostSince is when the nodes that answer became too few, if they are.
+func quorumLostSince(t inspect.Target) (time.Time, bool) {
+	if !quorumLost(t) {
+		return time.Time{}, false
+	}
+	var fell []time.Time
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; n.State != inspect.NodeUp && n.State != inspect.NodeReplica {
+			fell = append(fell, n.Since)
+		}
+	}
+	slices.SortFunc(fell, time.Time.Compare)
+	return fell[len(t.Nodes)-t.Quorum], true
 }
 
 // untoldSince is since when nobody has been able to tell who has a lock: since

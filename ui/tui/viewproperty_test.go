@@ -77,7 +77,7 @@ func TestEveryViewFillsItsPartOfTheScreen(t *testing.T) {
 		s := newScreen(t, w, h, rapid.SampledFrom(looks).Draw(rt, "look"), Config{Lab: &fakeLab{status: demoStatus()}})
 		s.load(snap)
 		s.tick()
-		for _, key := range []string{"1", "enter", "G", "2", "j", "3", "4", "5", ">", "j", "enter", "5", "6", "j", "7", "h"} {
+		for _, key := range []string{"1", "enter", "G", "e", "esc", "2", "j", "3", "4", "5", ">", "j", "enter", "5", "6", "j", "7", "h"} {
 			s.press(key)
 			checkScreen(rt, s.view(), w, h)
 		}
