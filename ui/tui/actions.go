@@ -702,6 +702,10 @@ func (a *App) openBulkOf(locks []inspect.Lock, what text.Safe) cmd {
 		a.complain(why)
 		return nil
 	}
+	if len(locks) > maxBulk {
+		a.complain("at most " + itoa(maxBulk) + " locks are released at a time, so that their list can be read: mark fewer")
+		return nil
+	}
 	d, eff := newBulk(what, locks, func(id inspect.ID) string { return a.marks.token[id] }, a.started, a.now)
 	d.audited, d.operator = a.conf.Audit != nil, a.conf.Operator
 	a.dialog++

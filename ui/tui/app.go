@@ -471,7 +471,7 @@ func (a *App) bottomLine(sc *scene) string {
 	case a.input != nil:
 		return sc.hints([]hint{{"enter", "keep", 3}, {"esc", "undo", 4}, {"!text", "without", 1}, {"state: owner: node: flag: library: kind: is:", "", 0}})
 	case a.line != nil:
-		return a.line.offers(sc, a.options(a.line.text))
+		return a.line.offers(sc, a.options(a.line.partly()))
 	case a.help != nil:
 		return sc.hints([]hint{{"?", "close", 2}, {sc.g.up + sc.g.down, "scroll", 1}})
 	}

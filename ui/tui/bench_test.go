@@ -87,6 +87,21 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
+// BenchmarkBulk is a frame of the dialog of as many locks as it takes.
+func BenchmarkBulk(b *testing.B) {
+	s := newScreen(b, 160, 50, coloured, Config{})
+	snap := lots(maxBulk)
+	s.source.snap = snap
+	s.load(snap)
+	s.press("M", "X")
+	if s.app.bulk == nil {
+		b.Fatal("there is no dialog")
+	}
+	for b.Loop() {
+		s.app.View()
+	}
+}
+
 // BenchmarkMemory tells what the screen itself keeps beside a snapshot, with
 // every lock marked.
 func BenchmarkMemory(b *testing.B) {

@@ -30,6 +30,9 @@ const (
 	bulkClosed
 )
 
+// maxBulk is how many locks one dialog takes: more than that nobody reads.
+const maxBulk = 1000
+
 // bulkAtOnce is how many locks are released at a time.
 const bulkAtOnce = 4
 

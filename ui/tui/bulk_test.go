@@ -320,3 +320,13 @@ func TestBulkOfOneOwner(t *testing.T) {
 	s.press("esc", "7", "X")
 	s.mustShow("Force-release 3 locks of worker-7f9c:4411")
 }
+
+func TestBulkTakesNoMoreThanCanBeRead(t *testing.T) {
+	s := newScreen(t, 120, 36, plain, Config{})
+	s.load(lots(maxBulk + 1))
+	s.press("M", "X")
+	s.mustShow("at most 1000 locks are released at a time")
+	if s.app.asking() {
+		t.Fatal("the dialog opens")
+	}
+}

@@ -26,6 +26,9 @@ func (d *bulkDialog) titles() (title, remark text.Safe) {
 		if n := d.scroll.below(); n > 0 {
 			return "Force-release " + d.what, "pgdn: " + plural(n, "more line", "more lines")
 		}
+		if d.scroll.off > 0 {
+			return "Force-release " + d.what, "pgup: back up"
+		}
 		return "Force-release " + d.what, "esc cancels"
 	}
 }

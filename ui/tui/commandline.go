@@ -89,6 +89,15 @@ func (c *commandLine) recall(back bool) {
 	}
 }
 
+// partly is what the ways to go on are asked for: the text, or, while tab goes
+// round, what stood there before.
+func (c *commandLine) partly() string {
+	if c.turn > 0 {
+		return c.begun
+	}
+	return c.text
+}
+
 // remember returns the lines typed before with one more.
 func remember(past []string, line string) []string {
 	if line == "" || len(past) > 0 && past[len(past)-1] == line {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // fakeRecording is a player that is only told about.
@@ -108,4 +110,30 @@ func TestReplayJumps(t *testing.T) {
 	if at, ok := night.parseMoment("01:00"); !ok || at.Day() != 2 {
 		t.Errorf("01:00 is %v", at)
 	}
+}
+
+// Whatever is pressed over a recording, the screen is whole and nothing is
+// released.
+func TestEveryKeyOverARecording(t *testing.T) {
+	var keys []string
+	for _, b := range newKeyMap(false, true) {
+		if b.act != actSave {
+			keys = append(keys, b.keys...)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		s, rec := replayed(t)
+		w, h := rapid.IntRange(minWidth, 180).Draw(rt, "w"), rapid.IntRange(minHeight, 60).Draw(rt, "h")
+		s.resize(w, h)
+		for range rapid.IntRange(1, 25).Draw(rt, "n") {
+			s.press(rapid.SampledFrom(keys).Draw(rt, "key"))
+			if s.app.asking() {
+				rt.Fatal("a dialog is open")
+			}
+			checkScreen(rt, s.view(), w, h)
+		}
+		if len(rec.executed)+rec.dryRuns > 0 {
+			rt.Fatal("something was released")
+		}
+	})
 }
