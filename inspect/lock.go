@@ -292,6 +292,8 @@ func (l Lock) Contested() bool {
 // Below 5 somebody should have a look at it.
 func (l Lock) Trouble() int {
 	switch {
+	case l.Companion != nil:
+		return 6
 	case l.State == Split:
 		return -1
 	case l.Contested():

@@ -17,6 +17,7 @@ type job struct {
 	before map[string]sample
 	fresh  func(key string) bool // whose values are to be read in any case; nil is none
 	learn  bool                  // ask the server about itself if that was long ago
+	plain  bool                  // ask for nothing but remaining lives and values
 	// mine tells which names that the scan finds are to be asked about here;
 	// nil is all.
 	mine func(key string) bool
@@ -86,7 +87,7 @@ func (p *probe) doLook(ctx context.Context, j job, r *report) (map[string]sample
 			}
 		}
 	}
-	samples, err := p.sample(ctx, c, keys, knowledge{before: before, fresh: j.fresh})
+	samples, err := p.sample(ctx, c, keys, knowledge{before: before, fresh: j.fresh, plain: j.plain})
 	if err != nil {
 		return nil, err
 	}

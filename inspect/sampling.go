@@ -47,6 +47,8 @@ type question struct {
 	collection    string
 	length, bytes int64
 	more          inquiry
+	plain         bool  // no idle time is wanted
+	early         bool  // the value is asked for together with the remaining life
 	moved         error // the server's word that another one serves the key
 }
 
@@ -55,6 +57,9 @@ type knowledge struct {
 	before func(key string) (sample, bool)
 	fresh  func(key string) bool // the value is to be read in any case; nil is never
 	keys   int                   // how many are asked about in all
+	// plain says that nothing is known and nothing but lives and values is
+	// wanted, which then come in one round trip.
+	plain bool
 }
 
 // sample asks one node about keys and returns one sample for each. It reads a
@@ -87,7 +92,10 @@ func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, k knowl
 		}
 		questions = append(questions, q)
 	}
-	if err := p.askLife(ctx, c, questions, curious); err != nil {
+	if k.plain {
+		p.plan(questions)
+	}
+	if err := p.askLife(ctx, c, questions, curious && !k.plain); err != nil {
 		return err
 	}
 	reads := make([]*question, 0, len(questions))
@@ -96,7 +104,11 @@ func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, k knowl
 			reads = append(reads, q)
 		}
 	}
-	for _, step := range []func(context.Context, *cost, []*question) error{p.askValues, p.askKind, p.askSize, p.askItems, p.askMore} {
+	steps := []func(context.Context, *cost, []*question) error{p.askValues, p.askKind, p.askSize, p.askItems, p.askMore}
+	if k.plain {
+		steps = steps[:len(steps)-1]
+	}
+	for _, step := range steps {
 		if err := step(ctx, c, reads); err != nil {
 			return err
 		}
@@ -117,7 +129,10 @@ func (p *probe) askLife(ctx context.Context, c *cost, questions []*question, cur
 	b := p.batch()
 	for _, q := range questions {
 		q.pttl = b.ask(ctx, "pttl", q.key)
-		if (curious || !q.known || q.before.never) && p.allowed("OBJECT") {
+		if q.early {
+			q.value = b.ask(ctx, "getrange", q.key, 0, maxToken)
+		}
+		if !q.plain && (curious || !q.known || q.before.never) && p.allowed("OBJECT") {
 			q.idle = b.ask(ctx, "object", "idletime", q.key)
 		}
 		if curious {
@@ -151,8 +166,20 @@ func (p *probe) askLife(ctx context.Context, c *cost, questions []*question, cur
 		q.sample.life = clampLife(life)
 		p.readIdle(q, now)
 		p.decideRead(q)
+		if q.early {
+			p.readValue(q, "GETRANGE", q.value, now)
+		}
 	}
 	return nil
+}
+
+// plan has values asked for together with the remaining lives as far as is known
+// to be safe: where the last values were small.
+func (p *probe) plan(questions []*question) {
+	small := p.allowed("GETRANGE") && p.fit("GETRANGE") >= len(questions)
+	for _, q := range questions {
+		q.plain, q.early = true, small && !q.known
+	}
 }
 
 func clampLife(ms int64) time.Duration {
@@ -218,6 +245,9 @@ func (p *probe) askValues(ctx context.Context, c *cost, questions []*question) e
 	for _, q := range questions {
 		if _, ok := collections[q.before.got.kind()]; ok && q.before.content() == known {
 			q.collection = q.before.got.kind()
+			continue
+		}
+		if q.early {
 			continue
 		}
 		rest = append(rest, q)
@@ -286,7 +316,7 @@ func (p *probe) askValue(ctx context.Context, c *cost, command string, questions
 // askIdle asks for the idle time of a key whose value is about to be read, if
 // that was not done before.
 func (p *probe) askIdle(ctx context.Context, b *batch, q *question) {
-	if q.idle == nil && p.allowed("OBJECT") {
+	if q.idle == nil && !q.plain && p.allowed("OBJECT") {
 		q.idle = b.ask(ctx, "object", "idletime", q.key)
 	}
 }

@@ -17,6 +17,7 @@ type scanState struct {
 	started  time.Time
 	running  bool
 	seen     map[string]struct{} // names of this pass
+	once     *once               // instead of seen, for all nodes together
 	sights   []sighting          // companions that were found since the last slice
 	spent    time.Duration       // of the server's time, in this pass
 
@@ -31,6 +32,7 @@ type scanState struct {
 type slice struct {
 	wall   time.Duration // ours
 	server time.Duration // the server's, as far as we can tell
+	names  int           // names found
 }
 
 const (
@@ -87,13 +89,12 @@ func (p *probe) scan(ctx context.Context, c *cost, s *scanState, limit slice) ([
 				s.cut = true
 				break
 			}
-			if _, dup := s.seen[name]; dup || p.folded(s, name) {
+			if !s.fresh(p, name) {
 				continue
 			}
-			s.seen[name] = struct{}{}
 			found = append(found, name)
 		}
-		if s.passes == 0 {
+		if s.passes == 0 && s.once == nil {
 			s.names = len(s.seen)
 		}
 		if s.cursor = cursor; cursor == 0 {
@@ -103,7 +104,7 @@ func (p *probe) scan(ctx context.Context, c *cost, s *scanState, limit slice) ([
 			s.finish()
 			return found, nil
 		}
-		if limit.wall > 0 && received.Sub(start) >= limit.wall || limit.server > 0 && server >= limit.server {
+		if limit.names > 0 && len(found) >= limit.names || limit.wall > 0 && received.Sub(start) >= limit.wall || limit.server > 0 && server >= limit.server {
 			return found, nil
 		}
 		if limit == (slice{}) && page >= calmAfter {
@@ -114,10 +115,24 @@ func (p *probe) scan(ctx context.Context, c *cost, s *scanState, limit slice) ([
 	}
 }
 
+// fresh reports whether a name is new in this pass and a row of its own.
+func (s *scanState) fresh(p *probe, name string) bool {
+	if s.once != nil {
+		return !p.folded(s, name) && s.once.add(name)
+	}
+	if _, dup := s.seen[name]; dup || p.folded(s, name) {
+		return false
+	}
+	s.seen[name] = struct{}{}
+	return true
+}
+
 func (s *scanState) finish() {
 	s.running = false
 	s.passes++
-	s.names = len(s.seen)
+	if s.once == nil {
+		s.names = len(s.seen)
+	}
 	s.seen = nil
 	if !s.cut {
 		s.began = s.started

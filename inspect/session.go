@@ -43,7 +43,9 @@ type session struct {
 	nobody    []*member // stands for the server of keys that none serves
 	launched  int       // members so far
 	reports   chan report
-	passes    bool // names are looked for
+	passes    bool             // names are looked for
+	plain     bool             // see job.plain
+	aside     func([]sighting) // takes companions that were found, instead of fold
 
 	mu      sync.Mutex // guards samples, known, folds and tracker
 	known   map[string]struct{}
@@ -181,7 +183,11 @@ func (s *session) absorb(ctx context.Context, r report) {
 		delete(m.samples, key)
 	}
 	m.dropped = nil
-	s.fold(r.sights, now)
+	if s.aside != nil {
+		s.aside(r.sights)
+	} else {
+		s.fold(r.sights, now)
+	}
 	for key, sample := range r.samples {
 		if _, ok := s.known[key]; !ok && s.passes && sample.presence == absent {
 			// Dropped while the question was under way.
@@ -326,7 +332,7 @@ func (s *session) confirm(ctx context.Context, deadline func() (<-chan time.Time
 				keys = append(keys, disputed...)
 			}
 			if len(keys) > 0 && m.answers() && !m.busy && ctx.Err() == nil {
-				s.launch(ctx, m, job{keys: keys, before: m.samples, fresh: fresh})
+				s.launch(ctx, m, job{keys: keys, before: m.samples, fresh: fresh, plain: s.plain})
 				asked = true
 			}
 		}

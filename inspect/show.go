@@ -338,8 +338,19 @@ func quorumLife(replies []reply, h holder, v Verdict, quorum int) time.Duration 
 	return lives[len(lives)-k]
 }
 
+// sortLocks sorts by trouble, then key. Locks are large, so it is their numbers
+// that are moved about.
 func sortLocks(locks []Lock) {
-	slices.SortFunc(locks, func(a, b Lock) int {
-		return cmp.Or(cmp.Compare(a.Trouble(), b.Trouble()), strings.Compare(a.ID.Key, b.ID.Key))
+	ranks, order := make([]int, len(locks)), make([]int, len(locks))
+	for n := range locks {
+		ranks[n], order[n] = locks[n].Trouble(), n
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(ranks[a], ranks[b]), strings.Compare(locks[a].ID.Key, locks[b].ID.Key))
 	})
+	sorted := make([]Lock, len(locks))
+	for n, from := range order {
+		sorted[n] = locks[from]
+	}
+	copy(locks, sorted)
 }

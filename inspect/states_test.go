@@ -188,7 +188,7 @@ func TestServersThatCannotBeEntered(t *testing.T) {
 		state NodeState
 		says  string
 	}{
-		{"redis://:wrong@" + l.Nodes()[0].Addr(), NodeDenied, "AUTH refused"},
+		{"redis://:wrong@" + l.Nodes()[0].Addr(), NodeDenied, "AUTH: wrong password"},
 		{"redis://nobody:wrong@" + l.Nodes()[0].Addr(), NodeDenied, "WRONGPASS"},
 		{"unix://" + filepath.Join(t.TempDir(), "none"), NodeDown, "no such socket"},
 		{"redis://:right@" + l.Nodes()[0].Addr() + "/99", NodeDown, "out of range"},

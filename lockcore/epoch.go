@@ -102,7 +102,7 @@ func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease
 			} else {
 				s.unborn = l.longUnborn(s.unborn, c.cfg.now())
 			}
-			marked := l.bear(c.cfg, s.unborn, isNew)
+			marked := l.bear(c.cfg, c.chains, s.unborn, isNew)
 			if s.granted+s.refused < l.quorum && births < mostBirths {
 				// Ask again once the markers are there: ours, or those that
 				// another client is just making.

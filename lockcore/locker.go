@@ -269,7 +269,11 @@ const birthGrace = 200 * time.Millisecond
 // be used at once. What this gives up is the case in which a quorum of nodes
 // loses its data at one moment while every other node is unreachable and the
 // client has just been started: more failures than a quorum can stand anyway.
-func (l *Locker) bear(cfg *config, nodes []int, isNew bool) <-chan struct{} {
+//
+// Each marker is made in its node's chain, so that what is asked there next
+// finds it. A holder who lacks one node because it was asked too soon would lack
+// it until the next renewal, and waiters would be granted it in the meantime.
+func (l *Locker) bear(cfg *config, chains []chain, nodes []int, isNew bool) <-chan struct{} {
 	longest := max(cfg.ttl, time.Duration(l.longest.Load()))
 	done := make(chan struct{})
 	if len(nodes) == 0 {
@@ -278,10 +282,13 @@ func (l *Locker) bear(cfg *config, nodes []int, isNew bool) <-chan struct{} {
 	var left atomic.Int64
 	left.Store(int64(len(nodes)))
 	for _, i := range nodes {
-		l.voters[i].bear(NodeKey(cfg.prefix), isNew, longest, func() {
-			if left.Add(-1) == 0 {
-				close(done)
-			}
+		chains[i].then(func(next func()) {
+			l.voters[i].bear(NodeKey(cfg.prefix), isNew, longest, func() {
+				next()
+				if left.Add(-1) == 0 {
+					close(done)
+				}
+			})
 		})
 	}
 	return done

@@ -242,7 +242,7 @@ func (w *wire) collect(from net.Conn, to chan<- parcel) {
 func (w *wire) handshake(data []byte, up bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if up && (bytes.Contains(data, []byte("$5\r\nhello\r\n")) || bytes.HasPrefix(data, []byte("*2\r\n$4\r\ninfo\r\n"))) {
+	if up && (bytes.Contains(data, []byte("$5\r\nhello\r\n")) || bytes.HasPrefix(data, []byte("*3\r\n$6\r\nclient\r\n")) || bytes.HasPrefix(data, []byte("*2\r\n$4\r\ninfo\r\n"))) {
 		w.shaking++
 		return true
 	}

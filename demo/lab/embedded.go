@@ -31,7 +31,8 @@ type embedded struct {
 	run   *run
 
 	ageing sync.Mutex
-	aged   time.Time // until when times to live have been counted down
+	aged   time.Time     // until when times to live have been counted down
+	ahead  time.Duration // of the machine's clock
 
 	mu  sync.Mutex
 	now State
@@ -150,6 +151,36 @@ func (e *embedded) age(redis *miniredis.Miniredis) {
 	now := time.Now()
 	redis.FastForward(now.Sub(e.aged))
 	e.aged = now
+	if e.ahead != 0 {
+		redis.SetTime(now.Add(e.ahead).UTC())
+	}
+}
+
+// jump moves the clock. Expiry is kept as the time left, so a jump is taken
+// from it or added to it.
+func (e *embedded) jump(d time.Duration) error {
+	e.age(e.redis)
+	e.ageing.Lock()
+	defer e.ageing.Unlock()
+	if d > 0 {
+		e.redis.FastForward(d)
+	} else {
+		for i := range 16 { // as many databases as a server has
+			db := e.redis.DB(i)
+			for _, key := range db.Keys() {
+				if left := db.TTL(key); left > 0 {
+					db.SetTTL(key, left-d)
+				}
+			}
+		}
+	}
+	e.ahead += d
+	if e.ahead == 0 {
+		e.redis.SetTime(time.Time{})
+	} else {
+		e.redis.SetTime(time.Now().Add(e.ahead).UTC())
+	}
+	return nil
 }
 
 func (e *embedded) keepAgeing(redis *miniredis.Miniredis, r *run) {

@@ -151,5 +151,6 @@ func (s stub) start(context.Context, bool) error { return s.startErr }
 func (stub) kill() error                         { return nil }
 func (stub) pause() error                        { return nil }
 func (stub) resume() error                       { return nil }
+func (stub) jump(time.Duration) error            { return nil }
 func (stub) state() State                        { return Down }
 func (stub) pid() int                            { return 0 }

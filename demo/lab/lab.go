@@ -1,5 +1,6 @@
 // Package lab runs Redis nodes that can be broken on purpose: started, killed,
-// restarted with or without their data, and paused. The demo breaks them in
+// restarted with or without their data, paused, put into another time, and cut
+// off from a client or slowed towards it (see [Link]). The demo breaks them in
 // front of people, the tests of every package behind them.
 //
 // Nodes are of one of two kinds. Embedded nodes live in this process and need
@@ -76,6 +77,8 @@ type Config struct {
 	// Nodes is how many nodes to start, 1 to [MaxNodes]; 0 means
 	// [DefaultNodes].
 	Nodes int
+	// Prefix is what the numbers of their names follow; empty means "n".
+	Prefix string
 	// Kind is what they are made of; empty means [Embedded].
 	Kind Kind
 	// ServerPath is the redis-server to run for [Process]; empty means the
@@ -119,6 +122,9 @@ func Start(ctx context.Context, c Config) (*Lab, error) {
 	if c.Kind == "" {
 		c.Kind = Embedded
 	}
+	if c.Prefix == "" {
+		c.Prefix = "n"
+	}
 	l := &Lab{kind: c.Kind, nodes: make([]*Node, c.Nodes)}
 	l.life, l.end = context.WithCancel(context.Background())
 
@@ -146,7 +152,7 @@ func Start(ctx context.Context, c Config) (*Lab, error) {
 	for i := range l.nodes {
 		wg.Go(func() {
 			var err error
-			if l.nodes[i], err = startNode(ctx, l.life, "n"+strconv.Itoa(i+1), build); err != nil {
+			if l.nodes[i], err = startNode(ctx, l.life, c.Prefix+strconv.Itoa(i+1), build); err != nil {
 				giveUp(err)
 			}
 		})
@@ -161,7 +167,7 @@ func Start(ctx context.Context, c Config) (*Lab, error) {
 // Kind tells what the nodes are made of.
 func (l *Lab) Kind() Kind { return l.kind }
 
-// Nodes returns the nodes n1, n2, … in this order. The slice is the caller's.
+// Nodes returns the nodes n1, n2, … (or with another prefix) in this order. The slice is the caller's.
 func (l *Lab) Nodes() []*Node { return slices.Clone(l.nodes) }
 
 // Node returns the node with the given name.

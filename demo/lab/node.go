@@ -29,11 +29,16 @@ type server interface {
 	start(ctx context.Context, wipe bool) error
 	// kill takes it down from any state.
 	kill() error
-	pause() error  // of one that is up
-	resume() error // of one that is paused
+	pause() error               // of one that is up
+	resume() error              // of one that is paused
+	jump(d time.Duration) error // moves the clock of one that is up
 	state() State
 	pid() int
 }
+
+// ErrNoClock is why a node's clock cannot be moved: a redis-server reads that
+// of the machine.
+var ErrNoClock = errors.New("a redis-server has the machine's clock, which is not ours to move; use embedded nodes")
 
 // Node is one Redis server of a lab. Its methods may be called from any
 // goroutine at any time; what changes the node is done one after the other.
@@ -134,6 +139,22 @@ func (n *Node) Pause() error { return n.toggle("paused", Up, Paused, n.server.pa
 // Resume ends a pause. It does nothing when the node is up, and is an error
 // when it is down.
 func (n *Node) Resume() error { return n.toggle("resumed", Paused, Up, n.server.resume) }
+
+// JumpClock sets the node's clock forward by d or, if d is negative, back: its
+// TIME moves, and so does the moment at which each key expires as others see
+// it, since a server expires keys by its own clock. Jumps add up, and outlast
+// a kill. It is an error for a node that is not up, and [ErrNoClock] for those
+// that have no clock of their own.
+func (n *Node) JumpClock(d time.Duration) error {
+	if err := n.enter(context.Background()); err != nil {
+		return err
+	}
+	defer n.leave()
+	if n.server.state() != Up {
+		return fmt.Errorf("%s is not up, so that its clock cannot be set; bring it back first", n.name)
+	}
+	return n.do("set to another time", func() error { return n.server.jump(d) })
+}
 
 func (n *Node) toggle(what string, from, to State, change func() error) error {
 	if err := n.enter(context.Background()); err != nil {

@@ -156,6 +156,8 @@ func (p *process) whyItEnded() error {
 	return fmt.Errorf("redis-server ended at once; its last words: %q", lines[len(lines)-1])
 }
 
+func (p *process) jump(time.Duration) error { return ErrNoClock }
+
 // running returns the child if it is alive.
 func (p *process) running() (c *child, ready bool) {
 	p.mu.Lock()

@@ -220,7 +220,7 @@ func TestLockOf(t *testing.T) {
 		role      Role
 		types     string
 	}{
-		{"lock:fence:{lock:a}", "lock:a", RoleFence, "string hash"},
+		{"lock:fence:{lock:a}", "lock:a", RoleFence, "string"},
 		{"lock:queue:lock:{a}:b", "lock:{a}:b", RoleQueue, "zset"},
 		{"lock:wait:{lock:a}", "lock:a", RoleWait, "hash"},
 		{"lock:fence:a", "", "", ""},
@@ -334,12 +334,12 @@ func TestLearn(t *testing.T) {
 		fence   int64
 	}{
 		{"dlock", dlock{prefix: "lock:"}, Text("lock:a", waiter),
-			[]any{"41 1796118050000", refused, int64(2), []any{waiter, "1.796118050123456e+15", "foreign", "1796118050123456"}},
+			[]any{"41 1796118050000", int64(2), []any{waiter, "1.796118050123456e+15", "foreign", "1796118050123456"}},
 			Extra{Fence: 41, FenceKnown: true, Granted: tRead, Waiting: 2, WaitingKnown: true,
 				Waiters: []Waiter{{Token: waiter, Owner: "web-2:7", Since: asked}, {Token: "foreign", Since: asked}}}, Mutex, 41},
-		{"dlock, counter in a hash", dlock{prefix: "lock:"}, Text("lock:a", waiter),
-			[]any{refused, []any{"7", "1796118050000"}, int64(0), []any{}}, Extra{Fence: 7, FenceKnown: true, Granted: tRead, WaitingKnown: true}, Mutex, 7},
-		{"dlock, no counter", dlock{prefix: "lock:"}, Text("lock:a", waiter), []any{nil, []any{nil, nil}, refused, refused}, Extra{}, Mutex, 0},
+		{"dlock, never granted", dlock{prefix: "lock:"}, Text("lock:a", waiter), []any{"7 0", int64(0), []any{}}, Extra{Fence: 7, FenceKnown: true, WaitingKnown: true}, Mutex, 7},
+		{"dlock, no such counter", dlock{prefix: "lock:"}, Text("lock:a", waiter), []any{"7", int64(0), []any{}}, Extra{WaitingKnown: true}, Mutex, 0},
+		{"dlock, no counter", dlock{prefix: "lock:"}, Text("lock:a", waiter), []any{nil, refused, refused}, Extra{}, Mutex, 0},
 		{"redisson, nobody listens", redisson{}, thread,
 			[]any{[]any{"c", int64(0)}, refused, nil, int64(0), []any{}, []any{}}, Extra{}, Mutex, 0},
 		{"redisson, two clients listen", redisson{}, thread,

@@ -54,7 +54,7 @@ func (d dlock) LockOf(key string) (lock string, role Role, types []string, ok bo
 	}
 	switch kind {
 	case lockcore.FenceCompanion:
-		return lock, RoleFence, []string{"string", "hash"}, true
+		return lock, RoleFence, []string{"string"}, true
 	case lockcore.QueueCompanion:
 		return lock, RoleQueue, []string{"zset"}, true
 	default:
@@ -65,8 +65,7 @@ func (d dlock) LockOf(key string) (lock string, role Role, types []string, ok bo
 // named is how many of those who wait are asked for by name.
 const named = 16
 
-// Questions asks for the fencing token in both of its forms, of which the
-// server refuses one, and for who waits.
+// Questions asks for the fencing token and for who waits.
 func (d dlock) Questions(e Entry, _ Decoded) [][]string {
 	if !strings.HasPrefix(e.Key, d.prefix) {
 		return nil
@@ -75,7 +74,6 @@ func (d dlock) Questions(e Entry, _ Decoded) [][]string {
 	queue := lockcore.CompanionKey(d.prefix, lockcore.QueueCompanion, e.Key)
 	return [][]string{
 		{"GET", fence},
-		{"HMGET", fence, "fence", "since"},
 		{"ZCARD", queue},
 		{"ZRANGE", queue, "0", strconv.Itoa(named - 1), "WITHSCORES"},
 	}
@@ -83,26 +81,22 @@ func (d dlock) Questions(e Entry, _ Decoded) [][]string {
 
 func (d dlock) Learn(_ Entry, decoded *Decoded, answers []any) Extra {
 	var x Extra
-	if len(answers) != 4 {
+	if len(answers) != 3 {
 		return x
 	}
-	var told []string
 	if one, ok := answers[0].(string); ok {
-		told = strings.Fields(one)
-	} else {
-		told = wordsIn(answers[1])
-	}
-	if len(told) == 2 {
-		x.Fence, x.FenceKnown = numberIn(told[0])
-		if since, ok := millis(told[1]); ok {
-			x.Granted = since
+		if fence, since, ok := lockcore.ParseFence(one); ok {
+			x.Fence, x.FenceKnown = fence, true
+			if at, ok := millis(strconv.FormatInt(since, 10)); ok {
+				x.Granted = at
+			}
 		}
 	}
 	if x.FenceKnown && len(decoded.Holders) == 1 {
 		decoded.Holders[0].Fence = x.Fence
 	}
-	x.Waiting, x.WaitingKnown = countIn(answers[2])
-	queue := wordsIn(answers[3])
+	x.Waiting, x.WaitingKnown = countIn(answers[1])
+	queue := wordsIn(answers[2])
 	for i := 0; i+1 < len(queue) && len(x.Waiters) < named; i += 2 {
 		w := Waiter{Token: queue[i]}
 		if t, ok := lockcore.ParseToken(w.Token); ok {

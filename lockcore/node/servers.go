@@ -119,6 +119,7 @@ func (n *Node) sentinel(addr string) (*redis.Client, error) {
 	if s := NewSecrets(t.username, t.password); len(s.words) > 0 {
 		c.AddHook(redaction{s})
 	}
+	watchStages(c, Single)
 	if n.sentinels == nil {
 		n.sentinels = make(map[string]*redis.Client)
 	}
@@ -183,7 +184,7 @@ func (n *Node) askSentinels(ctx context.Context) ([]Primary, error) {
 		}
 	}
 	if best == "" {
-		return nil, failure
+		return nil, &StageError{SentinelLookup, failure}
 	}
 	return []Primary{{Addr: best}}, nil
 }

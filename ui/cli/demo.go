@@ -2,8 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 
 	"dlock/demo"
 	"dlock/demo/lab"
-	"dlock/ui/text"
 	"dlock/ui/tui"
 )
 
@@ -24,6 +24,9 @@ const (
 type demoRun interface {
 	tui.Lab
 	URLs() []string
+	SetMode(ctx context.Context, m demo.Mode) error
+	Done() <-chan struct{}
+	Finish(ctx context.Context) (demo.Status, error)
 	Stop() error
 }
 
@@ -37,52 +40,121 @@ func startDemo(ctx context.Context, c demo.Config) (demoRun, error) {
 	return d, nil
 }
 
+// demoWish is what the command line asks for.
+type demoWish struct {
+	conf     demo.Config
+	modes    []demo.Mode // in the order in which they are to run
+	duration time.Duration
+	format   string
+}
+
 func (p *program) demoCommand() *cobra.Command {
 	var (
-		conf     demo.Config
-		kind     string
-		headless bool
-		duration time.Duration
+		wish           demoWish
+		kind, modes    string
+		headless, tour bool
 	)
+	conf := &wish.conf
 	c := &cobra.Command{
 		Use:     "demo [options]",
 		Short:   "Watch workers contend for locks on nodes that dlock starts itself",
-		Long:    demoHelp,
+		Long:    demoHelp(),
 		Example: demoExamples,
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if c.Flags().Changed("node") {
+			changed := c.Flags().Changed
+			if changed("node") {
 				return usage("dlock demo starts nodes of its own; leave out --node, or use dlock top to watch yours")
 			}
-			if !headless && c.Flags().Changed("duration") {
+			if !headless && changed("duration") {
 				return usage("--duration is for dlock demo --headless; the live view ends when you leave it")
 			}
 			if !headless && p.settings.output != "" {
 				return usage("-o is for dlock demo --headless; the live view has no other format")
 			}
+			if tour && !headless {
+				return usage("--tour prints its steps; add --headless")
+			}
 			if kind != kindAuto {
 				conf.Kind = lab.Kind(kind)
 			}
-			if !headless {
-				return p.demoLive(c.Context(), conf)
+			// Unless given, these are the scenario's.
+			for name, to := range map[string]*int{"workers": &conf.Workers, "resources": &conf.Resources, "rate": &conf.Rate} {
+				if !changed(name) {
+					*to = 0
+				}
 			}
-			format, err := p.format("text", "json")
+			scenario, err := demo.FindScenario(conf.Scenario)
 			if err != nil {
+				return usage("--scenario: %s", err)
+			}
+			if wish.modes, err = demo.ParseModes(modes, scenario); err != nil {
+				return usage("--mode: %s", err)
+			}
+			conf.Mode = wish.modes[0]
+			if conf.Faults, err = readFaults(conf.Faults); err != nil {
 				return err
 			}
-			return p.demoHeadless(c.Context(), conf, duration, format)
+			if !headless {
+				if len(wish.modes) > 1 {
+					return usage("several modes one after the other are for dlock demo --headless; start the live view in one")
+				}
+				return p.demoLive(c.Context(), *conf)
+			}
+			if wish.format, err = p.format("text", "json"); err != nil {
+				return err
+			}
+			if tour {
+				return p.demoTour(c.Context(), *conf, wish.format)
+			}
+			return p.demoHeadless(c.Context(), wish)
 		},
 	}
 	f := c.Flags()
+	f.StringVar(&conf.Scenario, "scenario", demo.Scenarios[0].Name, "what happens: `NAME` of a scenario")
+	f.StringVar(&modes, "mode", string(demo.DefaultMode), "how workers are kept apart: `NAME` of a mode; with --headless several with commas, or all")
+	f.StringVar(&conf.Faults, "faults", "", "what breaks: random, rough, a `SCRIPT` in quotes, or a file that holds one")
+	f.StringVar(&conf.Store, "store", "", "postgres://… `URL` of the store, in place of an SQLite file of our own; the password belongs into PGPASSWORD")
 	f.Var(newCount(&conf.Nodes, demo.DefaultNodes, 1, demo.MaxNodes), "nodes", "Redis nodes to start")
-	f.Var(newCount(&conf.Workers, demo.DefaultWorkers, 1, demo.MaxWorkers), "workers", "contending workers")
-	f.Var(newCount(&conf.Resources, demo.DefaultResources, 1, demo.MaxResources), "resources", "resources they contend for")
+	f.Var(newCount(&conf.Workers, demo.DefaultWorkers, 1, demo.MaxWorkers), "workers", "contending workers; other scenarios start with other numbers")
+	f.Var(newCount(&conf.Resources, demo.DefaultResources, 1, demo.MaxResources), "resources", "resources they contend for; the same holds")
+	f.Var(newCount(&conf.Rate, 2000, 1, demo.MaxRate), "rate", "buyers that arrive in a second, in the flash sale")
 	f.Var(newChoice(&kind, kindAuto, kindAuto, string(lab.Embedded), string(lab.Process)), "kind", "what the nodes are: embedded, redis-server, or auto for redis-server if it is installed")
 	f.Var(newDuration(&conf.TTL, demo.DefaultTTL, time.Second), "ttl", "time to live of the locks")
-	f.Uint64Var(&conf.Seed, "seed", 0, "`number` that makes the workers' choices repeatable")
+	f.BoolVar(&conf.Quarantine, "quarantine", false, "keep restarted nodes from voting for a TTL and seed fencing tokens by the clock, as the lock core does outside the demo")
+	f.Uint64Var(&conf.Seed, "seed", 0, "`number` that makes the workers' choices repeatable, and random faults")
 	f.BoolVar(&headless, "headless", false, "run without a screen and print the tally")
-	f.Var(newDuration(&duration, defaultHeadless, time.Millisecond), "duration", "with --headless: how long to run")
+	f.BoolVar(&tour, "tour", false, "with --headless: go through the guided tour and print what is seen")
+	f.Var(newDuration(&wish.duration, defaultHeadless, time.Millisecond), "duration", "with --headless: how long to run, each mode")
 	return c
+}
+
+// readFaults returns what the demo is to be told of faults: a word or a
+// script, which may be in a file.
+func readFaults(given string) (string, error) {
+	script := given
+	switch {
+	case given == "" || given == demo.FaultsRandom || given == demo.FaultsRough:
+		return given, nil
+	case !strings.ContainsAny(given, " \n"):
+		raw, err := os.ReadFile(given)
+		if err != nil {
+			var path *fs.PathError
+			if errors.As(err, &path) {
+				err = path.Err // without the name, which may be anything
+			}
+			return "", usage("--faults is random, rough, a script in quotes or a file that holds one; there is no such file to read: %s", err)
+		}
+		script = string(raw)
+	}
+	acts, err := demo.ParseScript(script)
+	if err != nil {
+		return "", usage("--faults: %s", err)
+	}
+	if len(acts) == 0 {
+		return "", nil
+	}
+	return script, nil
 }
 
 func (p *program) demoLive(ctx context.Context, conf demo.Config) (err error) {
@@ -115,21 +187,28 @@ func (p *program) demoLive(ctx context.Context, conf demo.Config) (err error) {
 	return p.runTUI(ctx, c, in)
 }
 
-func (p *program) demoHeadless(ctx context.Context, conf demo.Config, duration time.Duration, format string) (err error) {
-	d, err := p.startDemo(ctx, conf)
+func (p *program) demoHeadless(ctx context.Context, wish demoWish) (err error) {
+	d, err := p.startDemo(ctx, wish.conf)
 	if err != nil {
 		return err
 	}
 	defer func() { err = stopDemo(d, err) }()
 
-	over := time.NewTimer(duration)
-	defer over.Stop()
-	select {
-	case <-over.C:
-	case <-ctx.Done():
+	for i, mode := range wish.modes {
+		if i > 0 && ctx.Err() == nil {
+			if err := d.SetMode(ctx, mode); err != nil && ctx.Err() == nil {
+				return exitWith(exitFailure, "the demo does not change to %s: %s", mode, err)
+			}
+		}
+		p.demoWait(ctx, d, wish.duration)
 	}
-	tally := newTally(d.Status(), conf, p.now())
-	if format == "json" {
+	// An interrupted run tells what it has seen, too.
+	status, err := d.Finish(context.WithoutCancel(ctx))
+	if err != nil {
+		return exitWith(exitFailure, "the demo ended by itself: %s", err)
+	}
+	tally := newTally(status, wish.conf, p.now())
+	if wish.format == "json" {
 		err = writeJSON(p.stdout, tally, true)
 	} else {
 		err = tally.write(p.stdout)
@@ -137,12 +216,23 @@ func (p *program) demoHeadless(ctx context.Context, conf demo.Config, duration t
 	switch {
 	case err != nil:
 		return err
-	case tally.Violations > 0:
-		return exitWith(exitFailure, "two workers were inside one resource under valid locks: %s", count(int(tally.Violations), "time"))
+	case len(tally.Broken) > 0:
+		return exitWith(exitTrouble, "%s", strings.Join(tally.Broken, "; "))
 	case ctx.Err() != nil:
 		return quiet(exitInterrupted)
 	}
 	return nil
+}
+
+// demoWait lets the demo run for a while, or until it or the program ends.
+func (p *program) demoWait(ctx context.Context, d demoRun, long time.Duration) {
+	over := time.NewTimer(long)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-d.Done():
+	case <-ctx.Done():
+	}
 }
 
 func (p *program) startDemo(ctx context.Context, conf demo.Config) (demoRun, error) {
@@ -156,70 +246,9 @@ func (p *program) startDemo(ctx context.Context, conf demo.Config) (demoRun, err
 	return d, nil
 }
 
-func stopDemo(d demoRun, err error) error {
+func stopDemo(d interface{ Stop() error }, err error) error {
 	if stopped := d.Stop(); err == nil && stopped != nil {
 		return exitWith(exitFailure, "the demo's nodes did not stop cleanly: %s", stopped)
 	}
-	return err
-}
-
-// demoTally is what `demo --headless` prints.
-type demoTally struct {
-	Schema     int            `json:"schema"`
-	Kind       string         `json:"kind"`
-	DurationMS int64          `json:"duration_ms"`
-	TTLMS      int64          `json:"ttl_ms"`
-	Seed       uint64         `json:"seed"`
-	Workers    int            `json:"workers"`
-	Resources  int            `json:"resources"`
-	Nodes      []demoNodeJSON `json:"nodes"`
-	Grants     uint64         `json:"grants"`
-	Contended  uint64         `json:"contended"`
-	NoQuorum   uint64         `json:"no_quorum"`
-	Losses     uint64         `json:"losses"`
-	Violations uint64         `json:"violations"`
-}
-
-type demoNodeJSON struct {
-	Name  string `json:"name"`
-	Addr  string `json:"addr"`
-	State string `json:"state"`
-}
-
-func newTally(s demo.Status, conf demo.Config, now time.Time) demoTally {
-	t := demoTally{
-		Schema:     jsonSchema,
-		Kind:       string(s.Kind),
-		DurationMS: millis(now.Sub(s.Started)),
-		TTLMS:      millis(s.TTL),
-		Seed:       conf.Seed,
-		Workers:    len(s.Workers),
-		Resources:  conf.Resources,
-		Nodes:      make([]demoNodeJSON, 0, len(s.Nodes)),
-		Grants:     s.Grants,
-		Contended:  s.Contended,
-		NoQuorum:   s.NoQuorum,
-		Losses:     s.Losses,
-		Violations: s.Violations,
-	}
-	for _, n := range s.Nodes {
-		t.Nodes = append(t.Nodes, demoNodeJSON{Name: n.Name, Addr: n.Addr, State: string(n.State)})
-	}
-	return t
-}
-
-func (t demoTally) write(w io.Writer) error {
-	var b strings.Builder
-	ran := time.Duration(t.DurationMS) * time.Millisecond
-	fmt.Fprintf(&b, "%s, %s, %s, %s nodes, ttl %s, seed %d\n",
-		count(len(t.Nodes), "node"), count(t.Workers, "worker"), count(t.Resources, "resource"), t.Kind,
-		shortDuration(time.Duration(t.TTLMS)*time.Millisecond), t.Seed)
-	line := func(n uint64, words string) { fmt.Fprintf(&b, "%8d  %s\n", n, words) }
-	line(t.Grants, "grants in "+string(text.Duration(ran)))
-	line(t.Contended, "waits, somebody else was inside")
-	line(t.NoQuorum, "attempts without a quorum")
-	line(t.Losses, "locks lost while held")
-	line(t.Violations, "times two workers were inside one resource under valid locks")
-	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// The exit codes. 0 to 8 are part of the command line's contract; those from
+// The exit codes. 0 to 9 are part of the command line's contract; those from
 // 126 on are a shell's: for a command that cannot be run, and for a program
 // that ended by a signal.
 const (
@@ -20,6 +20,7 @@ const (
 	exitNoNode      = 6
 	exitRefused     = 7
 	exitIncomplete  = 8
+	exitTrouble     = 9
 	exitCannotRun   = 126
 	exitNoCommand   = 127
 	exitInterrupted = 130

@@ -40,6 +40,11 @@ func (g *guarded) Look(ctx context.Context) (inspect.Snapshot, error) {
 	return g.seen("look", s, err), err
 }
 
+func (g *guarded) Stream(ctx context.Context, emit func([]inspect.Lock) error) (inspect.Snapshot, error) {
+	s, err := g.inspector.Stream(ctx, func(locks []inspect.Lock) error { return emit(mapChanged(locks, g.redactor.lock)) })
+	return g.seen("stream", s, err), err
+}
+
 func (g *guarded) Get(ctx context.Context, keys ...string) (inspect.Snapshot, error) {
 	s, err := g.inspector.Get(ctx, keys...)
 	return g.seen("get", s, err), err

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"dlock/demo"
 )
 
 const usageTemplate = `Usage:
@@ -56,7 +59,8 @@ Exit codes:
   1  unexpected failure            6  no node answers
   2  wrong usage                   7  refused: permission, replica or --read-only
   3  somebody else holds the lock  8  incomplete: some nodes did not answer;
-  4  not there, or not released       what is known was printed`
+  4  not there, or not released       what is known was printed
+                                   9  a promise did not hold in the demo`
 
 const rootExamples = `  dlock --node redis://10.0.0.1:6379 --node redis://10.0.0.2:6379 --node redis://10.0.0.3:6379
   REDIS_URL=redis://10.0.0.1:6379 dlock ls
@@ -197,16 +201,69 @@ const configExamples = `  dlock config
   dlock config --profile prod -o json
   dlock config --example > ~/.config/dlock/config.toml`
 
-const demoHelp = `Start nodes of our own, workers that contend for a few resources, and the live
-view over them. Break nodes from the view and see what the lock, the quorum and
-the fence do about it. Nothing is left running or on disk afterwards.
+// demoHelp is made from the demo's own tables.
+func demoHelp() string {
+	var b strings.Builder
+	b.WriteString(`Start nodes and a store of our own and workers that contend, and the live view
+over them. Break things and see what the lock, the quorum and the fence do about
+it. Nothing is left running or on disk afterwards. docs/demo.md is the guide.
 
-With --headless it runs for a while without a screen and prints the tally; the
-exit code is 1 if two workers ever were inside one resource under valid locks.`
+With --headless it runs for a while without a screen and prints the tally.
+
+Exit codes of --headless: 0 done, whatever damage a mode did that promises
+nothing; 9 a mode did not hold what it promises.
+
+Scenarios:
+`)
+	for _, s := range demo.Scenarios {
+		fmt.Fprintf(&b, "  %-13s %s\n", s.Name, wrapAt(s.Does, 16))
+	}
+	b.WriteString("\nModes:\n")
+	for _, m := range demo.Modes {
+		fmt.Fprintf(&b, "  %-13s %s\n", m.Mode, wrapAt(m.Does, 16))
+	}
+	b.WriteString(`
+Faults, for a script such as '5s kill n2; 8s restart n2; 9s stop holder':
+`)
+	for _, f := range demo.Faults {
+		usage := f.Name
+		if f.Target != demo.OnNothing {
+			usage += " " + strings.ToUpper(string(f.Target))
+		}
+		if f.Takes {
+			usage += " [TIME]"
+		}
+		fmt.Fprintf(&b, "  %-20s %s\n", usage, wrapAt(f.Does, 23))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// wrapAt breaks text so that it fits beside a column of a width.
+func wrapAt(s string, column int) string {
+	const width = 80
+	var b strings.Builder
+	at := column
+	for i, word := range strings.Fields(s) {
+		switch {
+		case i == 0:
+		case at+1+len([]rune(word)) > width:
+			b.WriteString("\n" + strings.Repeat(" ", column))
+			at = column
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += len([]rune(word))
+	}
+	return b.String()
+}
 
 const demoExamples = `  dlock demo
-  dlock demo --nodes 3 --workers 20 --kind embedded
-  dlock demo --headless --duration 10s -o json`
+  dlock demo --scenario flash-sale --mode none
+  dlock demo --headless --scenario flash-sale --mode all --duration 5s
+  dlock demo --headless --faults random --duration 10m -o json
+  dlock demo --headless --tour --kind embedded`
 
 // helpCommand is cobra's help command, except that an unknown topic is wrong
 // usage.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,12 +52,27 @@ func (p *program) ls(ctx context.Context, format string, nul bool) error {
 		return err
 	}
 	defer done()
-	s, err := in.Look(ctx)
+	var s inspect.Snapshot
+	if format == "jsonl" || format == "keys" {
+		// One line per lock: no need to have them all before the first.
+		var failed error
+		s, err = in.Stream(ctx, func(locks []inspect.Lock) error {
+			failed = p.printLocks(inspect.Snapshot{At: time.Now(), Locks: locks}, format, nul)
+			return failed
+		})
+		if failed != nil {
+			return failed
+		}
+	} else {
+		s, err = in.Look(ctx)
+	}
 	if err := looked(ctx, s, err); err != nil {
 		return err
 	}
-	if err := p.printLocks(s, format, nul); err != nil {
-		return err
+	if format != "jsonl" && format != "keys" {
+		if err := p.printLocks(s, format, nul); err != nil {
+			return err
+		}
 	}
 	if err := silent(s).err(); err != nil {
 		return err

@@ -161,7 +161,8 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 			{"--nodes", raw}, {"--nodes=" + raw, "ls"}, {"ls", "--node" + raw}, {"--timeout", raw, "ls"}, {"--timeout=" + raw, "ls"}, {"--db", raw, "ls"}, {"--color", raw, "ls"},
 			{"-o", raw, "ls"}, {"-o" + raw, "ls"}, {"-" + raw, "ls"}, {"ls", "-x" + raw}, {"--=" + raw}, {"--read-only=" + raw, "ls"}, {"--theme", raw}, {"--debug", raw, "ls"},
 			{"acquire", raw}, {"unlock", raw}, {"unlock", "k", "--token", raw}, {"extend", "k", "--token", raw, "--fence", raw}, {"run", raw}, {"run", raw, "--", "true"}, {"run", "k", "--ttl", raw, "--", "true"}, {"acquire", "k", "--owner", raw},
-			{"--audit", raw, "release", "k", "--token", "t"}, {"demo", "--seed", raw}, {"demo", "--kind", raw}, {"demo", "--node", raw}, {"release", "k", "--if-held-for", raw},
+			{"--audit", raw, "release", "k", "--token", "t"}, {"demo", "--seed", raw}, {"demo", "--kind", raw}, {"demo", "--node", raw},
+			{"demo", "--scenario", raw}, {"demo", "--mode", raw}, {"demo", "--faults", raw}, {"demo", "--faults", raw + " kill n1"}, {"demo", "--headless", "--kind", "embedded", "--nodes", "1", "--store", raw}, {"release", "k", "--if-held-for", raw},
 		} {
 			try([]string{"XDG_STATE_HOME=" + state}, args...)
 		}
