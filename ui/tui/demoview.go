@@ -105,14 +105,27 @@ func (v *demoView) panels(sc *scene, w int) []panel {
 	workers := panel{
 		title: "Workers " + itoa(len(s.Workers)), lines: make([]string, 1+len(s.Workers)), least: 4, remark: itoa(working) + " inside",
 	}
+	done := v.doneLines(sc, w)
 	things := panel{title: "Nodes", remark: "F opens the fault menu", lines: v.faultLines(sc, w), least: v.sideLines(sc.lay)}
 	out := []panel{workers}
+	if len(s.Table) > 0 {
+		out = append(out, panel{title: "Ways to lock", remark: cleanText(s.Scenario.Name) + ": " + cleanText(s.Scenario.Does), lines: v.modesTable(sc, w), least: 1 + min(3, len(s.Table))})
+	}
 	if n := v.heldLines(sc.lay); n > 0 {
+		if lines := v.inside(sc, w); len(lines) > 0 {
+			out = append(out, panel{title: "Who was inside, " + spanText(insideSpan), remark: sc.insideRemark(), lines: lines, least: n})
+		}
+	}
+	if n := v.heldLines(sc.lay); n > 0 && len(s.Inside) == 0 {
 		if lines := v.held(sc, w); len(lines) > 0 {
 			out = append(out, panel{title: "Who held what, last " + spanText(demoSpan), remark: "as the nodes tell", lines: lines, least: n})
 		}
 	}
-	return append(out, things)
+	out = append(out, things)
+	if len(done) > 0 {
+		out = append(out, panel{title: "What was done to it", remark: plural(len(s.Faults), "fault lasts", "faults last"), lines: done, least: 1})
+	}
+	return out
 }
 
 // demoSpan is how far back the demo's lanes go.
@@ -185,7 +198,11 @@ func (v *demoView) summary(sc *scene, w int) []string {
 	s := sc.lab
 	var out []string
 	if v.summaryLines(sc.lay) > 1 {
-		l := newLine(w).add(sc.plain, " ").add(sc.strong, cleanText(string(s.Kind))+" nodes")
+		l := newLine(w).add(sc.plain, " ")
+		if s.Mode != "" {
+			l.add(sc.strong, cleanText(s.Scenario.Name)).add(sc.plain, " by ").add(sc.strong, cleanText(string(s.Mode))).add(sc.plain, "   ")
+		}
+		l.add(sc.plain, cleanText(string(s.Kind))+" nodes")
 		l.add(sc.plain, "   ttl "+text.Duration(s.TTL)+"   running "+coarse(sc.now, s.Started)+"   "+plural(len(s.Workers), "worker", "workers")+" on "+plural(len(s.Nodes), "node", "nodes"))
 		out = append(out, l.String())
 	}
@@ -254,6 +271,10 @@ func (k *kit) workerGlyph(s demo.WorkerState) (text.Safe, style) {
 		return k.g.leftover, k.plain
 	case demo.Lost:
 		return k.g.silent, k.weak
+	case demo.Stopped:
+		return k.g.stuck, k.weak
+	case demo.Crashed:
+		return k.g.split, k.weak
 	default:
 		return k.g.free, k.dim
 	}
@@ -278,6 +299,9 @@ func (v *demoView) faultLines(sc *scene, w int) []string {
 		nodes.raw(piece.piece(), piece.used)
 	}
 	out := []string{nodes.String()}
+	if pair := v.pairLine(sc, w); pair != "" {
+		out = append(out, pair)
+	}
 	if !sc.lay.boxed {
 		return append(out, newLine(w).add(sc.dim, " F k 1 kills node 1 or brings it back, F w 1 empties it, F p 1 freezes it").String())
 	}

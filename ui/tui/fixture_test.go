@@ -9,6 +9,7 @@ import (
 
 	"dlock/demo"
 	"dlock/demo/lab"
+	"dlock/demo/store"
 	"dlock/inspect"
 	"dlock/inspect/dialect"
 )
@@ -324,6 +325,21 @@ func demoStatus() demo.Status {
 		Nodes: []lab.Status{
 			{Name: "n1", Addr: "127.0.0.1:7001", State: lab.Up}, {Name: "n2", Addr: "127.0.0.1:7002", State: lab.Up},
 			{Name: "n3", Addr: "127.0.0.1:7003", State: lab.Down}, {Name: "n4", Addr: "127.0.0.1:7004", State: lab.Up}, {Name: "n5", Addr: "127.0.0.1:7005", State: lab.Paused},
+		},
+		Scenario: demo.Scenarios[0], Mode: demo.Fenced, Store: "sqlite",
+		Table: []demo.ModeTally{
+			{Mode: demo.Naive, Ran: 12 * time.Second, Operations: 410, Writes: 388, WaitP50: 4 * time.Millisecond, WaitP99: 310 * time.Millisecond, Contended: 90, DoubleEntries: 17, Store: store.Audit{Entries: 388, Oversold: 12, Lost: 5}},
+			{Mode: demo.Redlock, Ran: 9 * time.Second, Operations: 222, Writes: 220, WaitP50: 9 * time.Millisecond, WaitP99: 420 * time.Millisecond, DoubleEntries: 1, Losses: 1, Voided: []string{"stop"}, Store: store.Audit{Lost: 1}},
+			{Mode: demo.Fenced, Ran: 20 * time.Second, Operations: 580, Writes: 571, WaitP50: 9 * time.Millisecond, WaitP99: 433 * time.Millisecond, Refused: 2, Losses: 2},
+		},
+		Faults: []demo.ActiveFault{{Name: "kill", Target: "n3", Since: ago(8 * time.Second)}, {Name: "slow", Target: "n1", By: 80 * time.Millisecond, Since: ago(3 * time.Second)}},
+		Events: []demo.Event{{At: ago(8 * time.Second), Text: "n3 was killed"}, {At: ago(3 * time.Second), Text: "everything sent to n1 arrives 80ms later"}},
+		Inside: []demo.Visit{
+			{Worker: "worker-2", Resource: "stock:phone", Fence: 210, From: ago(18 * time.Second), To: ago(14 * time.Second)},
+			{Worker: "worker-1", Resource: "stock:phone", Fence: 211, From: ago(13 * time.Second), To: ago(6 * time.Second), StoppedAt: ago(11 * time.Second), WokenAt: ago(7 * time.Second), LeaseEnded: ago(8 * time.Second)},
+			{Worker: "worker-3", Resource: "ledger", Fence: 207, From: ago(16 * time.Second), To: ago(4 * time.Second)},
+			{Worker: "worker-4", Resource: "stock:phone", Fence: 212, From: ago(7500 * time.Millisecond), To: ago(5 * time.Second), Double: true},
+			{Worker: "worker-1", Resource: "stock:phone", Fence: 213, From: ago(800 * time.Millisecond)},
 		},
 		Grants: 212, Contended: 176, NoQuorum: 9, Losses: 3,
 	}
