@@ -76,7 +76,7 @@ func (t *tracker) change(tr *track, key string, replies []reply, v Verdict, now 
 			event(Taken, holder{held: true, token: token}, "beside others")
 		}
 		if before == h {
-			t.changeHeld(tr, v, c, event, h, votes, now)
+			t.changeHeld(tr, replies, v, c, event, h, votes, now, interval)
 		}
 	}
 	if v.Expiry.Never && !tr.noTTL && (taken || tr.settled) {
@@ -133,7 +133,7 @@ func (t *tracker) ended(tr *track, key string, replies []reply, h holder, now ti
 }
 
 // changeHeld is for a lock that is held as before by the same token.
-func (t *tracker) changeHeld(tr *track, v Verdict, c nodeChanges, event func(EventKind, holder, string), h holder, votes func() string, now time.Time) {
+func (t *tracker) changeHeld(tr *track, replies []reply, v Verdict, c nodeChanges, event func(EventKind, holder, string), h holder, votes func() string, now time.Time, interval time.Duration) {
 	last := &t.pending
 	onNode := func(names []string) {
 		if len(names) == 1 {
@@ -155,9 +155,7 @@ func (t *tracker) changeHeld(tr *track, v Verdict, c nodeChanges, event func(Eve
 	if c.renewed && jumped && !h.blind {
 		tr.renewals++
 		tr.lastRenewal = now
-		if tr.firstRenew.IsZero() {
-			tr.firstRenew = now
-		}
+		tr.rhythm.beat(now, tr.pause(replies) <= 2*interval+rhythmSlack)
 		left, _ := v.Expiry.Remaining(now)
 		event(Renewed, h, human(left)+" left")
 	}

@@ -45,7 +45,9 @@ func (p *probe) askSize(ctx context.Context, c *cost, questions []*question) err
 			q.size = b.ask(ctx, size, q.key)
 		}
 		if p.allowed("MEMORY") {
-			q.memory = b.ask(ctx, "memory", "usage", q.key)
+			// All of what is read whole is weighed: one large field may hide
+			// among many small ones.
+			q.memory = b.ask(ctx, "memory", "usage", q.key, "samples", dialect.MaxItems)
 		}
 	}
 	sent, received, err := p.send(ctx, c, b)

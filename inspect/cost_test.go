@@ -4,11 +4,14 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,7 +76,7 @@ func BenchmarkStream(b *testing.B) {
 			b.ResetTimer()
 			for b.Loop() {
 				count := 0
-				if _, err := i.Stream(context.Background(), func(some []Lock) error {
+				if _, err := i.Stream(context.Background(), func(_ time.Time, some []Lock) error {
 					if count%100_000 < len(some) {
 						runtime.ReadMemStats(&now)
 						peak = max(peak, now.HeapInuse-min(now.HeapInuse, before.HeapInuse))
@@ -94,9 +97,9 @@ func BenchmarkStream(b *testing.B) {
 }
 
 // BenchmarkLive measures what watching costs five servers by their own account,
-// and this process.
+// and this process, and how long a change of a visible lock takes to be seen.
 func BenchmarkLive(b *testing.B) {
-	const watched = 20 * time.Second
+	const watched, changes = 30 * time.Second, 10
 	l := labtest.Start(b, lab.Config{Nodes: 5, Kind: lab.Process})
 	fill(b, l, *benchLocks)
 	opened, err := node.OpenAll(l.URLs(), node.Options{Timeout: 5 * time.Second})
@@ -121,29 +124,84 @@ func BenchmarkLive(b *testing.B) {
 	}
 	for b.Loop() {
 		i := New(opened, Config{})
+		const shown = "lock:order:77"
+		i.SetVisible([]string{shown})
 		ctx, cancel := context.WithCancel(context.Background())
-		settled := make(chan struct{})
+		settled, seen := make(chan struct{}), make(chan string, 1)
 		var once sync.Once
 		done := make(chan error, 1)
-		snaps := 0
+		var snaps atomic.Int64
+		var age time.Duration
 		go func() {
+			last := ""
 			done <- i.Watch(ctx, func(s Snapshot) {
-				snaps++
-				if len(s.Locks) == *benchLocks {
-					once.Do(func() { close(settled) })
+				snaps.Add(1)
+				if !s.Scan.Oldest.IsZero() {
+					age = max(age, s.At.Sub(s.Scan.Oldest))
+				}
+				if len(s.Locks) != *benchLocks {
+					return
+				}
+				once.Do(func() { close(settled); age = 0 })
+				at := slices.IndexFunc(s.Locks, func(l Lock) bool { return l.ID.Key == shown })
+				if o, ok := s.Locks[at].Holder(); ok && o.Holds && o.Token != last {
+					last = o.Token
+					select {
+					case seen <- last:
+					default:
+					}
 				}
 			})
 		}()
 		<-settled
-		cpu, start, first := used(), time.Now(), snaps
+		cpu, own, start, first := used(), processTime(), time.Now(), snaps.Load()
 		time.Sleep(watched)
 		took := time.Since(start).Seconds()
 		b.ReportMetric(100*(used()-cpu)/took, "%core/server")
-		b.ReportMetric(float64(snaps-first)/took, "looks/s")
+		b.ReportMetric(100*(processTime()-own).Seconds()/took, "%core")
+		b.ReportMetric(float64(snaps.Load()-first)/took, "looks/s")
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		b.ReportMetric(float64(m.HeapInuse)/float64(5**benchLocks), "B/copy")
+		b.ReportMetric(float64(m.HeapInuse)/float64(*benchLocks), "B/lock")
+		var delay, longest time.Duration
+		for n := range changes {
+			select {
+			case <-seen:
+			default:
+			}
+			token := fmt.Sprintf("0f8fad5b-d9cb-469f-a165-%012x/1796118050%06d/web-3:4711", n, *benchLocks+n)
+			start := time.Now()
+			for _, one := range opened {
+				if err := one.Client().Set(context.Background(), shown, token, 10*time.Hour).Err(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for got := ""; got != token; got = <-seen {
+			}
+			delay += time.Since(start)
+			longest = max(longest, time.Since(start))
+		}
+		b.ReportMetric(delay.Seconds()/changes, "s-to-see")
+		b.ReportMetric(longest.Seconds(), "s-to-see-max")
 		cancel()
 		<-done
+		b.ReportMetric(age.Seconds(), "s-oldest")
 	}
+}
+
+// processTime is what this process has used of the processor so far, 0 where
+// that is not known.
+func processTime() time.Duration {
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(after)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * time.Second / 100
 }

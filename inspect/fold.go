@@ -183,16 +183,19 @@ func (s *session) fold(sights []sighting, now time.Time) {
 		switch {
 		case at >= 0:
 			list[at].at = now
-			if one.Type != "" {
+			if one.Type != "" && one.Type != list[at].Type {
 				list[at].Type = one.Type
+				s.mark(one.Of)
 			}
 		case f.count < companionsMost:
 			f.companions[one.Of] = append(list, companionSeen{one.Companion, now})
 			f.count++
+			s.mark(one.Of)
 		}
 		if _, listed := s.known[one.Key]; !listed && waits(one.Role) && len(f.orphans) < orphansMost && !s.there(one.Of) {
 			f.orphans[one.Key] = &orphan{sighting: one, since: now}
 			s.known[one.Key] = struct{}{}
+			s.mark(one.Key)
 		}
 	}
 }
@@ -206,7 +209,10 @@ func (s *session) addPart(lock, key string) {
 	f.partOf[key] = lock
 	f.parts[lock] = append(f.parts[lock], key)
 	slices.Sort(f.parts[lock])
-	s.known[lock], s.known[key] = struct{}{}, struct{}{}
+	for _, one := range []string{lock, key} {
+		s.known[one] = struct{}{}
+		s.mark(one)
+	}
 }
 
 // expect prepares a look at certain keys without a scan: it returns them with
@@ -272,6 +278,9 @@ func (s *session) sweep() {
 	f.cutoff = cutoff
 	for lock, list := range f.companions {
 		kept := slices.DeleteFunc(list, func(c companionSeen) bool { return c.at.Before(cutoff) })
+		if len(kept) < len(list) {
+			s.mark(lock)
+		}
 		f.count -= len(list) - len(kept)
 		if len(kept) == 0 {
 			delete(f.companions, lock)

@@ -39,6 +39,7 @@ type Inspector struct {
 
 	mu       sync.Mutex
 	interval time.Duration
+	visible  []string // what a person looks at; its array is never changed
 	live     *session // of the running Watch
 }
 

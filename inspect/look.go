@@ -2,7 +2,9 @@ package inspect
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"time"
 
 	"dlock/lockcore"
 )
@@ -12,6 +14,10 @@ type job struct {
 	scan  *scanState // nil: names are not looked for
 	limit slice
 	keys  []string
+	// rest are keys that are asked about in turn: only for what changes fast,
+	// and of all known ones, which are total.
+	rest  []string
+	total int
 	// before are the node's samples so far. Nobody changes them while the
 	// look is under way.
 	before map[string]sample
@@ -30,7 +36,26 @@ type report struct {
 	sights  []sighting // companions that a scan has found
 	others  []string   // names that were found and are to be asked about elsewhere
 	cost    cost
+	keys    spending // on job.keys
+	rest    spending // on job.rest
 	err     error
+}
+
+// spending is what asking about some keys took: of our time, and of the server's
+// as far as we can tell.
+type spending struct {
+	keys         int
+	wall, server time.Duration
+}
+
+// since is what was spent since the cost was another one.
+func (c *cost) since(before cost, keys int) spending {
+	trips, wire := c.trips-before.trips, c.wire-before.wire
+	if trips == 0 {
+		return spending{}
+	}
+	server := wire - time.Duration(trips)*c.rtt.Value
+	return spending{keys: keys, wall: wire, server: max(server, time.Duration(trips)*pageFloor)}
 }
 
 // look carries out a job. It always sends at least one command, so that its
@@ -64,6 +89,10 @@ func (p *probe) doLook(ctx context.Context, j job, r *report) (map[string]sample
 		}
 		j.scan.sights, r.sights = nil, companions
 		found = append(found, locks...)
+		found = slices.DeleteFunc(found, func(key string) bool {
+			s, ok := j.before[key]
+			return ok && s.presence != absent // its turn comes without the scan
+		})
 		if j.mine != nil {
 			found = slices.DeleteFunc(found, func(key string) bool {
 				mine := j.mine(key)
@@ -87,9 +116,21 @@ func (p *probe) doLook(ctx context.Context, j job, r *report) (map[string]sample
 			}
 		}
 	}
+	start := *c
 	samples, err := p.sample(ctx, c, keys, knowledge{before: before, fresh: j.fresh, plain: j.plain})
 	if err != nil {
 		return nil, err
+	}
+	r.keys = c.since(start, len(keys))
+	if len(j.rest) > 0 {
+		start = *c
+		more, err := p.sample(ctx, c, j.rest, knowledge{before: before, fresh: j.fresh, keys: j.total, quiet: true})
+		if err != nil {
+			return nil, err
+		}
+		r.rest = c.since(start, len(j.rest))
+		maps.Copy(more, samples)
+		samples = more
 	}
 	if c.commands == 0 {
 		b := p.batch()

@@ -230,10 +230,11 @@ func farApart(l Lock) bool {
 }
 
 // gather takes in what this sample adds to the evidence about a lock.
-func (tr *track) gather(l Lock, now time.Time) evidence {
-	if farApart(l) {
+func (tr *track) gather(l Lock, news bool, now time.Time) evidence {
+	switch far := farApart(l); {
+	case far && news:
 		tr.seen.apart++
-	} else {
+	case !far:
 		tr.seen.apart = 0
 	}
 	if n := l.Waiters; n.Known {

@@ -44,12 +44,14 @@ type probe struct {
 // cost is what a look has cost so far.
 type cost struct {
 	commands int
+	trips    int
 	wire     time.Duration
 	rtt      Maybe[time.Duration] // the shortest
 }
 
 func (c *cost) add(commands int, took time.Duration) {
 	c.commands += commands
+	c.trips++
 	c.wire += took
 	if !c.rtt.Known || took < c.rtt.Value {
 		c.rtt = Known(took)

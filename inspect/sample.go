@@ -1,6 +1,9 @@
 package inspect
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // presence says whether a node has a key.
 type presence uint8
@@ -63,6 +66,26 @@ func (s sample) readAt() time.Time { return s.read.end() }
 // absentAt is the last moment at which this value is known not to have been
 // there yet; zero when that is not known.
 func (s sample) absentAt() time.Time { return s.missed.begin() }
+
+// sharedIntegers is below which number servers keep one object for all keys
+// that hold it.
+const sharedIntegers = 10_000
+
+// ownsIdleTime reports whether an idle time is the key's own. Servers keep one
+// object for all keys that hold the same small number, and with it one idle
+// time, which may be as old as the server; so may be that of a value that could
+// not be read.
+func (s sample) ownsIdleTime() bool {
+	if s.presence != present || s.content() == unread {
+		return false
+	}
+	e := s.got.entry
+	if e.Type != "string" || len(e.Value) > 4 {
+		return true
+	}
+	n, err := strconv.Atoi(e.Value)
+	return err != nil || n < 0 || n >= sharedIntegers || strconv.Itoa(n) != e.Value
+}
 
 // touchedAt is when somebody other than us last read or wrote the key, at the
 // latest; zero when not known.

@@ -56,7 +56,11 @@ type question struct {
 type knowledge struct {
 	before func(key string) (sample, bool)
 	fresh  func(key string) bool // the value is to be read in any case; nil is never
-	keys   int                   // how many are asked about in all
+	// keys is how many are asked about in turn, if that is more than are
+	// asked about now.
+	keys int
+	// quiet leaves out what a look could do without on each pass.
+	quiet bool
 	// plain says that nothing is known and nothing but lives and values is
 	// wanted, which then come in one round trip.
 	plain bool
@@ -68,11 +72,11 @@ type knowledge struct {
 // because they do not show everything. The error is a *nodeError and means that
 // nothing is known.
 func (p *probe) sample(ctx context.Context, c *cost, keys []string, k knowledge) (map[string]sample, error) {
-	k.keys = len(keys)
+	k.keys = max(k.keys, len(keys))
 	out := make(map[string]sample, len(keys))
 	for len(keys) > 0 {
 		n := min(chunk, len(keys))
-		if err := p.sampleChunk(ctx, c, keys[:n], k, len(keys) <= chatty, out); err != nil {
+		if err := p.sampleChunk(ctx, c, keys[:n], k, !k.quiet && len(keys) <= chatty, out); err != nil {
 			return nil, err
 		}
 		keys = keys[n:]
@@ -114,6 +118,9 @@ func (p *probe) sampleChunk(ctx context.Context, c *cost, keys []string, k knowl
 		}
 	}
 	for _, q := range questions {
+		if !q.sample.ownsIdleTime() {
+			q.sample.idle, q.sample.touched, q.sample.idleAsked = 0, nil, false
+		}
 		if q.known {
 			q.sample = q.sample.succeeds(q.before)
 		}

@@ -53,6 +53,12 @@ type session struct {
 	tracker *tracker
 	folds   folds
 	shown   []Lock // of the last snapshot
+	// news are the keys of which something is new since then. Only where rows
+	// are kept is it complete.
+	news map[string]struct{}
+	rows rows
+
+	rotation rotation
 }
 
 // member is one node in a session.
@@ -63,7 +69,10 @@ type member struct {
 	dropped  []string          // to be deleted from samples when the job is over
 	inbox    map[string]sample // what a Get has read beside this session
 	fresh    bool              // the next round reads values in any case
-	scan     scanState         // the job's while the node is busy
+	pace     pace
+	owed     []string  // whose turn came while the node was busy
+	behind   bool      // there were too many of those
+	scan     scanState // the job's while the node is busy
 	scanned  scanned
 	status   NodeStatus
 	busy     bool
@@ -188,6 +197,7 @@ func (s *session) absorb(ctx context.Context, r report) {
 	} else {
 		s.fold(r.sights, now)
 	}
+	m.pace.learn(r.keys, r.rest)
 	for key, sample := range r.samples {
 		if _, ok := s.known[key]; !ok && s.passes && sample.presence == absent {
 			// Dropped while the question was under way.
@@ -201,9 +211,12 @@ func (s *session) absorb(ctx context.Context, r report) {
 			key = sample.got.entry.Key // one copy of the name for all nodes
 		}
 		m.samples[key] = sample
+		s.mark(key)
 	}
 	for _, key := range r.others {
-		s.admit(key)
+		if s.admit(key) {
+			s.mark(key)
+		}
 	}
 	s.correct(m)
 	m.failures, m.eager, m.refusal = 0, false, ""
@@ -356,7 +369,14 @@ func (s *session) doubtful() (missing [][]string, disputed []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	missing = make([][]string, len(s.members))
-	for key := range s.known {
+	news := s.known
+	if s.rows.kept && s.rows.of != nil {
+		news = s.news
+	}
+	for key := range news {
+		if _, known := s.known[key]; !known {
+			continue
+		}
 		disagree, unasked := false, false
 		var first *sample
 		base, voters := s.voters(key)
@@ -477,6 +497,7 @@ func (s *session) correct(m *member) {
 			one = fresher(mine, one)
 		}
 		m.samples[key] = one
+		s.mark(key)
 	}
 	m.inbox = nil
 }
@@ -499,9 +520,7 @@ func (s *session) freshKeys() func(key string) bool {
 		return func(string) bool { return true }
 	}
 	top := make(map[string]struct{}, refreshMost)
-	for n := range min(refreshMost, len(s.shown)) {
-		top[s.shown[n].ID.Key] = struct{}{}
-	}
+	s.onScreen(func(key string) { top[key] = struct{}{} })
 	return func(key string) bool { _, ok := top[key]; return ok }
 }
 
@@ -549,10 +568,16 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 		snap.Scan = s.progress()
 		snap.Complete = !snap.Scan.Cut
 	}
-	counts, barred := make([]int, len(s.members)), make([]int, len(s.members))
-	var longest time.Duration
+	s.sweep()
+	work, all := s.begin(now, snap.Interval)
+	counts, barred := s.rows.counts, s.rows.barred
+	var over []string // to be forgotten; they still count in this snapshot
 	listed := func(key string) {
+		s.rows.clear(key)
 		if _, part := s.folds.partOf[key]; part && keys == nil {
+			return
+		}
+		if _, known := s.known[key]; !known && keys == nil {
 			return
 		}
 		replies := s.replies(key)
@@ -571,23 +596,27 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 				return
 			}
 		}
+		if s.lacking(key, replies) {
+			s.mark(key)
+		}
 		if keys == nil && s.early(key, replies) {
+			s.mark(key)
 			snap.Scan.Pending++
 			return
 		}
 		base, _ := s.voters(key)
-		for n, r := range replies {
-			if base >= 0 && r.sampled && r.sample.presence != absent {
-				counts[base+n]++
-			}
-			if base >= 0 && r.answers && r.sampled && r.sample.presence == forbidden {
-				barred[base+n]++
-			}
-		}
+		row := s.rows.enter(key, base, replies)
+		disputed := s.tracker.dispute(key)
 		lock, keep, passed := s.tracker.step(ID{DB: i.db, Key: key}, replies, now, snap.Interval)
-		longest = max(longest, lock.FullTTL)
+		if d := s.tracker.dispute(key); d != "" && d != disputed {
+			s.rotation.hurry(key)
+		}
+		if !passed {
+			due, ask := s.tracker.nextChange(lock, now)
+			s.rows.schedule(row, due, ask)
+		}
 		if !keep && keys == nil {
-			s.drop(key)
+			over = append(over, key)
 			return
 		}
 		lock.Companions = s.companionsOf(key)
@@ -595,18 +624,27 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 			snap.Locks = append(snap.Locks, lock)
 		}
 	}
-	s.sweep()
 	s.tracker.begin(now, snap.Interval)
 	if keys != nil {
 		for _, key := range keys {
 			listed(key)
 		}
 	} else {
-		for key := range s.known {
+		for key := range work {
 			listed(key)
 		}
 	}
-	s.tracker.end(now)
+	for _, key := range s.tracker.end(now) {
+		s.mark(key) // its history is to be shown
+	}
+	sortLocks(snap.Locks)
+	if !all && keys == nil {
+		snap.Locks = merge(s.shown, work, snap.Locks)
+	}
+	var longest time.Duration
+	for n := range snap.Locks {
+		longest = max(longest, snap.Locks[n].FullTTL)
+	}
 	for n, m := range s.members {
 		st := m.status
 		if m.answers() && st.State != NodeDenied {
@@ -621,10 +659,12 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 		snap.Complete = false
 	}
 	snap.Findings = s.nodeFindings(snap.Target, barred, longest, now)
+	for _, key := range over {
+		s.drop(key)
+	}
 	if snap.Scan.Pending > 0 {
 		snap.Complete = false
 	}
-	sortLocks(snap.Locks)
 	s.shown = snap.Locks
 	if keys == nil {
 		snap.Events, snap.EventsDropped = s.tracker.events()
@@ -632,8 +672,20 @@ func (s *session) compose(keys []string, tombstones bool) Snapshot {
 	return snap
 }
 
+// lacking reports whether a node was not asked about a key yet and is about to be.
+func (s *session) lacking(key string, replies []reply) bool {
+	_, voters := s.voters(key)
+	for n, r := range replies {
+		if !r.sampled && (r.answers || voters[n].busy) {
+			return true
+		}
+	}
+	return false
+}
+
 // drop forgets a key, and with a lock its other keys.
 func (s *session) drop(key string) {
+	s.rows.clear(key)
 	for _, part := range s.folds.parts[key] {
 		delete(s.folds.partOf, part)
 		s.drop(part)
@@ -651,7 +703,7 @@ func (s *session) drop(key string) {
 }
 
 func (s *session) progress() Progress {
-	p := Progress{Match: s.inspector.config.Match, Cut: s.overrun}
+	p := Progress{Match: s.inspector.config.Match, Cut: s.overrun, Oldest: s.rotation.oldest}
 	passes := -1
 	for _, m := range s.members {
 		p.Keys = max(p.Keys, int64(m.scanned.names))

@@ -10,7 +10,7 @@ import (
 )
 
 // show puts together what is known of one lock.
-func (t *tracker) show(tr *track, id ID, replies []reply, v Verdict, now time.Time, interval time.Duration) Lock {
+func (t *tracker) show(tr *track, id ID, replies []reply, v Verdict, news bool, now time.Time, interval time.Duration) Lock {
 	l := Lock{
 		ID:       id,
 		Resource: strings.TrimPrefix(id.Key, t.config.Prefix),
@@ -32,7 +32,7 @@ func (t *tracker) show(tr *track, id ID, replies []reply, v Verdict, now time.Ti
 	t.showCompanions(&l, replies, v)
 	t.showHistory(&l, tr, replies, v, now, interval)
 	l.Flags = t.flags(l, tr, replies, now)
-	l.Findings = findings(l, v, replies, tr.gather(l, now), t.config, now)
+	l.Findings = findings(l, v, replies, tr.gather(l, news, now), t.config, now)
 	if v.State == Expired {
 		l.GoneAt = tr.goneAt
 		l.Expiry = Expiry{}
@@ -220,7 +220,7 @@ func (t *tracker) showHistory(l *Lock, tr *track, replies []reply, v Verdict, no
 	if tr.subject != (holder{}) && l.State != Expired {
 		l.FullTTL = tr.fullLife
 		l.Renewals, l.LastRenewal = tr.renewals, tr.lastRenewal
-		l.RenewalPeriod = tr.period()
+		l.RenewalPeriod = tr.rhythm.period()
 	}
 	// While nobody who answers has it, it may have ended long ago.
 	if l.State == Held || l.State == Unknown && v.Agree > 0 && tr.holder.held && tr.holder == tr.subject {
@@ -299,7 +299,9 @@ func (t *tracker) flags(l Lock, tr *track, replies []reply, now time.Time) []Fla
 	if !l.HeldSince.IsZero() && now.Sub(l.HeldSince) >= t.config.StuckAfter {
 		flags = append(flags, Stuck)
 	}
-	if left, ok := l.Valid(now); ok && left < expiringBelow(l.FullTTL, tr.samples) {
+	// Whether it was renewed since the nodes were asked is not known, so what
+	// counts is what was left then.
+	if left, ok := l.Valid(lastAsked(replies, now)); ok && left < expiringBelow(l.FullTTL, tr.samples) {
 		flags = append(flags, Expiring)
 	}
 	if l.Votes.Of > 1 && l.Votes.Agree == l.Votes.Need && l.Votes.Agree < l.Votes.Of {
@@ -309,6 +311,21 @@ func (t *tracker) flags(l Lock, tr *track, replies []reply, now time.Time) []Fla
 		flags = append(flags, Leftover)
 	}
 	return flags
+}
+
+// lastAsked is when a node that answers was last asked about the lock, and not
+// later than now.
+func lastAsked(replies []reply, now time.Time) time.Time {
+	var last time.Time
+	for _, r := range replies {
+		if at := r.sample.received(); r.answers && r.sampled && at.After(last) {
+			last = at
+		}
+	}
+	if last.IsZero() || last.After(now) {
+		return now
+	}
+	return last
 }
 
 // quorumLife is the remaining life that the subject's quorum had when it was
@@ -338,8 +355,13 @@ func quorumLife(replies []reply, h holder, v Verdict, quorum int) time.Duration 
 	return lives[len(lives)-k]
 }
 
-// sortLocks sorts by trouble, then key. Locks are large, so it is their numbers
-// that are moved about.
+// compareLocks compares by trouble, then key.
+func compareLocks(a, b *Lock) int {
+	return cmp.Or(cmp.Compare(a.Trouble(), b.Trouble()), strings.Compare(a.ID.Key, b.ID.Key))
+}
+
+// sortLocks sorts as compareLocks compares. Locks are large, so it is their
+// numbers that are moved about.
 func sortLocks(locks []Lock) {
 	ranks, order := make([]int, len(locks)), make([]int, len(locks))
 	for n := range locks {

@@ -157,4 +157,8 @@ type Progress struct {
 	Passes int
 	// Cut is true when a pass ended early at its limit.
 	Cut bool
+	// Oldest is when the lock that waits longest for its turn was last asked
+	// about, of so many that a Watch does not ask about all of them in each
+	// look; else it is zero.
+	Oldest time.Time
 }

@@ -18,7 +18,8 @@ const (
 )
 
 // Stream is [Inspector.Look] for any number of locks: it hands them on a few
-// thousand at a time, in the order in which they are found, and forgets them.
+// thousand at a time, in the order in which they are found, with the moment at
+// which they were judged, and forgets them.
 // What it keeps is a hash of each name, so that no lock is handed on twice.
 //
 // Beyond the first few thousand locks it asks for remaining lives and values
@@ -26,7 +27,7 @@ const (
 // keys, and keys that are left of a lock, come last. The Snapshot has no locks;
 // the rest of it, and the error, are as for a Look. An error of emit ends the
 // Stream and is returned. Config.MaxKeys does not apply.
-func (i *Inspector) Stream(ctx context.Context, emit func([]Lock) error) (Snapshot, error) {
+func (i *Inspector) Stream(ctx context.Context, emit func(time.Time, []Lock) error) (Snapshot, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	i.deployment.lookUp(ctx, nil)
@@ -59,7 +60,7 @@ func (i *Inspector) Stream(ctx context.Context, emit func([]Lock) error) (Snapsh
 type stream struct {
 	*session
 	once    *once
-	emit    func([]Lock) error
+	emit    func(time.Time, []Lock) error
 	started bool
 	count   int
 	locks   map[string]int    // by node
@@ -114,7 +115,7 @@ func (f *stream) handOn() error {
 	if len(snap.Locks) == 0 {
 		return nil
 	}
-	return f.emit(snap.Locks)
+	return f.emit(snap.At, snap.Locks)
 }
 
 // takeSights takes in companions that a scan has found: those that may be all
@@ -177,7 +178,7 @@ func (f *stream) finish(ctx context.Context) error {
 		if len(locks) == 0 {
 			return nil
 		}
-		return f.emit(locks)
+		return f.emit(snap.At, locks)
 	}
 	for key, of := range f.later {
 		if of != "" && f.once.has(of) {

@@ -19,7 +19,7 @@ import (
 func (f *field) stream() (map[string]Lock, Snapshot) {
 	f.t.Helper()
 	locks := make(map[string]Lock)
-	snap, err := f.Stream(f.t.Context(), func(some []Lock) error {
+	snap, err := f.Stream(f.t.Context(), func(_ time.Time, some []Lock) error {
 		for _, l := range some {
 			if _, twice := locks[l.ID.Key]; twice {
 				f.t.Errorf("%q was handed on twice", l.ID.Key)
@@ -109,16 +109,16 @@ func TestStreamEndsWithWhoTakesIt(t *testing.T) {
 	f := newField(t, lab.Embedded, 1, Config{})
 	f.set("lock:a", "token", time.Hour, 1)
 	stop := errors.New("enough")
-	if _, err := f.Stream(t.Context(), func([]Lock) error { return stop }); !errors.Is(err, stop) {
+	if _, err := f.Stream(t.Context(), func(time.Time, []Lock) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := f.Stream(ctx, func([]Lock) error { return nil }); !errors.Is(err, context.Canceled) {
+	if _, err := f.Stream(ctx, func(time.Time, []Lock) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	f.lab.Close()
-	if snap, err := f.Stream(t.Context(), func([]Lock) error { return nil }); !errors.Is(err, ErrNoNode) || snap.Target.Up() != 0 {
+	if snap, err := f.Stream(t.Context(), func(time.Time, []Lock) error { return nil }); !errors.Is(err, ErrNoNode) || snap.Target.Up() != 0 {
 		t.Errorf("got %v %+v", err, snap.Target)
 	}
 }

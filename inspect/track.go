@@ -47,8 +47,8 @@ type track struct {
 	fullLife    time.Duration
 	samples     int
 	renewals    int
-	firstRenew  time.Time
 	lastRenewal time.Time
+	rhythm      rhythm
 
 	seen    evidence
 	waiting int // the last count of waiters
@@ -114,8 +114,8 @@ func (t *tracker) begin(now time.Time, interval time.Duration) {
 	}
 }
 
-// end closes the step.
-func (t *tracker) end(now time.Time) {
+// end closes the step. It returns the keys that something happened to.
+func (t *tracker) end(now time.Time) (changed []string) {
 	t.steps++
 	t.last = now
 	slices.SortStableFunc(t.pending, func(a, b Event) int {
@@ -125,9 +125,11 @@ func (t *tracker) end(now time.Time) {
 		t.ring.add(e)
 		if e.Key != "" {
 			t.past.add(e)
+			changed = append(changed, e.Key)
 		}
 	}
 	t.pending = nil
+	return changed
 }
 
 func (t *tracker) add(e Event) { t.pending = append(t.pending, e) }
@@ -199,10 +201,11 @@ func (t *tracker) step(id ID, replies []reply, now time.Time, interval time.Dura
 		// It was seen to be gone before the nodes fell silent.
 		v.State = Expired
 	}
+	news := tr.news(replies)
 	t.change(tr, id.Key, replies, v, now, interval)
 	t.remember(tr, replies, v, now)
 	tr.there = tr.there || seen
-	lock = t.show(tr, id, replies, v, now, interval)
+	lock = t.show(tr, id, replies, v, news, now, interval)
 	tr.dispute = disputeOf(replies)
 	if v.State != Expired || tr.there && now.Sub(tr.goneAt) < t.config.Tombstone {
 		return lock, true, false
@@ -263,11 +266,13 @@ func (t *tracker) remember(tr *track, replies []reply, v Verdict, now time.Time)
 			tr.subject = s
 			tr.firstSeen, tr.samples, tr.renewals, tr.fullLife = now, 0, 0, 0
 			tr.atLeast, tr.granted, tr.absentAt = time.Time{}, time.Time{}, time.Time{}
-			tr.firstRenew, tr.lastRenewal = time.Time{}, time.Time{}
+			tr.lastRenewal, tr.rhythm = time.Time{}, rhythm{}
 			tr.seen.apart = 0
 			tr.absentAt = notBefore(replies, s, t.quorum)
 		}
-		tr.samples++
+		if tr.samples == 0 || tr.news(replies) {
+			tr.samples++
+		}
 		tr.lastOwner, tr.lastRead = s.token, readingOf(replies, s)
 		t.rememberAge(tr, replies, now)
 		tr.fullLife = max(tr.fullLife, quorumLife(replies, s, v, t.quorum))

@@ -19,6 +19,7 @@ import (
 // a state that only comes from not having asked.
 func (i *Inspector) Watch(ctx context.Context, emit func(Snapshot)) error {
 	s := newSession(i)
+	s.rows.kept = true
 	i.mu.Lock()
 	if i.live != nil {
 		i.mu.Unlock()
@@ -52,23 +53,29 @@ func (s *session) round(ctx context.Context, interval time.Duration) {
 	now := s.inspector.now()
 	s.correctAll()
 	s.followServers(ctx)
-	s.mu.Lock()
-	keys := make([]string, 0, len(s.known))
-	for key := range s.known {
-		keys = append(keys, key)
-	}
-	s.mu.Unlock()
-	shares := s.shares(keys)
+	q := s.ask(now, interval)
 	for n, m := range s.members {
-		if m.busy || m.failures > 0 && now.Before(m.status.NextTry) {
+		if m.waits(now) {
+			m.owe(q.rest[n])
 			continue
 		}
 		share := s.inspector.config.ScanBudget
+		if s.rotation.on {
+			share /= 2 // the other half is for those whose turn it is
+		}
+		m.scan.budget = share
 		if m.scanned.passes == 0 {
 			share = min(1, share*firstHaste)
 		}
 		limit := slice{wall: interval / 4, server: time.Duration(float64(interval) * share)}
-		j := job{scan: &m.scan, limit: limit, keys: shares[n], before: m.samples, learn: true}
+		j := job{scan: &m.scan, limit: limit, keys: q.keys[n], before: m.samples, learn: true}
+		if s.rotation.on {
+			j.rest, j.total = append(m.owed, q.rest[n]...), q.total
+			if m.askedAfresh() {
+				j.rest = q.all[n]
+			}
+		}
+		m.owed, m.behind = nil, false
 		if m.fresh {
 			m.fresh = false
 			j.fresh = s.freshKeys()
@@ -164,17 +171,9 @@ func (i *Inspector) renewalPeriod(key, value string) time.Duration {
 	if !ok || tr.subject != (holder{held: true, token: value}) || tr.renewals == 0 {
 		return 0
 	}
-	if p := tr.period(); p > 0 {
+	if p := tr.rhythm.period(); p > 0 {
 		return p
 	}
 	// One renewal tells no period; it is not longer than the life.
 	return tr.fullLife
-}
-
-// period is the time between two renewals on average, 0 while it is not known.
-func (tr *track) period() time.Duration {
-	if tr.renewals < 2 {
-		return 0
-	}
-	return tr.lastRenewal.Sub(tr.firstRenew) / time.Duration(tr.renewals-1)
 }

@@ -12,7 +12,8 @@ import (
 // returns the lock if a quorum confirms that the token holds it; its validity
 // counts from before that round. From then on it is a lock like any other: the
 // watchdog keeps it, unless WithWatchdog says otherwise, and Release ends it.
-// Two handles of one token do not exclude each other.
+// Two handles of one token do not exclude each other, and a shorter TTL makes
+// untrue what the other handle says of its validity.
 //
 // fence is the fencing token of the grant, at least 0. With 0, for one that is
 // not known, Lock.Fence is 0 and nodes that have lost the entry are not given

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dlock/lockcore/node"
@@ -28,7 +29,8 @@ type candidate struct {
 	chains   []chain // per node; shared by the epochs of one Acquire and the Lock it ends in
 
 	box     mailbox
-	ballots []ballot // per node
+	decided atomic.Bool // the others have granted; nobody reads the box any more
+	ballots []ballot    // per node
 	window  time.Duration
 	fence   int64
 
@@ -139,7 +141,11 @@ func (c *candidate) ask(ctx context.Context) {
 		c.chains[i].then(func(done func()) {
 			sent := c.cfg.now()
 			v.acquire(request, limit, func(got vote) {
-				c.box.post(event{node: i, sent: sent, vote: got})
+				e := event{node: i, sent: sent, vote: got}
+				c.box.post(e)
+				if c.decided.Load() {
+					c.noteUnborn(e)
+				}
 				done()
 			})
 		})
@@ -180,6 +186,26 @@ func (c *candidate) apply(e event) {
 	b.vote = e.vote
 	if b.vote.verdict != unborn && b.vote.longest > 0 {
 		c.locker.sawMarker(b.vote.longest)
+	}
+}
+
+// decide ends the vote once a quorum has granted. Nodes without a marker are
+// seen to whether their answers have come already or are still to come.
+func (c *candidate) decide() {
+	c.decided.Store(true)
+	for i := range c.ballots {
+		c.noteUnborn(event{node: i, vote: c.ballots[i].vote})
+	}
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	for _, e := range c.box.news {
+		c.noteUnborn(e)
+	}
+}
+
+func (c *candidate) noteUnborn(e event) {
+	if !e.pushed && e.vote.err == nil && e.vote.verdict == unborn {
+		c.locker.sawUnborn(e.node, c.cfg)
 	}
 }
 

@@ -44,6 +44,7 @@ func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease
 				won, err := c.win(ctx, nodes)
 				switch {
 				case err == nil:
+					c.decide()
 					return won, held, nil
 				case context.Cause(ctx) != nil || errors.Is(err, ErrClosed):
 					return lease{}, failed, joined(last, err)
@@ -96,16 +97,17 @@ func (c *candidate) run(ctx context.Context, until time.Time, last error) (lease
 		open = false
 		s := c.look(c.cfg.now(), timedOut)
 		if len(s.unborn) > 0 {
-			isNew := len(s.unborn) >= l.quorum && c.marked() == 0 && l.longest.Load() == 0
-			if isNew {
-				s.unborn = c.unmarked()
+			var marked <-chan struct{} // for a node that forgot, nobody knows when
+			if len(s.unborn) >= l.quorum && c.marked() == 0 && l.longest.Load() == 0 {
+				marked = l.bear(c.cfg, c.chains, c.unmarked())
 			} else {
-				s.unborn = l.longUnborn(s.unborn, c.cfg.now())
+				for _, i := range s.unborn {
+					l.sawUnborn(i, c.cfg)
+				}
 			}
-			marked := l.bear(c.cfg, c.chains, s.unborn, isNew)
 			if s.granted+s.refused < l.quorum && births < mostBirths {
-				// Ask again once the markers are there: ours, or those that
-				// another client is just making.
+				// Ask again once the markers are there, which may be others':
+				// then we vote, or we can say that it is quarantine.
 				births++
 				wait := time.NewTimer(birthPause)
 				select {
@@ -207,9 +209,11 @@ func (w *waits) stop() {
 	}
 }
 
-// How often, and how long, an attempt waits for markers to be made.
+// How often, and how long, an attempt waits for markers to be made: together for
+// longer than birthGrace, so that also one that asks only once brings nodes
+// that forgot on their way back.
 const (
-	mostBirths = 5
+	mostBirths = 30
 	birthPause = 10 * time.Millisecond
 )
 
@@ -223,14 +227,15 @@ func (c *candidate) listen() {
 // complete reports whether a round needs no more answers: all have come, or,
 // where there is no second round, so many nodes are somebody else's that the
 // others cannot help. Nodes that cannot be reached do not end it early: how
-// many the others are is worth the wait.
+// many the others are is worth the wait. Nor do nodes without a marker: whether
+// they are new or have forgotten is for the others to say.
 func (c *candidate) complete() bool {
 	taken, missing := 0, 0
 	for i := range c.ballots {
 		switch b := &c.ballots[i]; {
 		case b.inFlight:
 			missing++
-		case !b.granted && b.vote.err == nil:
+		case !b.granted && b.vote.err == nil && b.vote.verdict != unborn:
 			taken++
 		}
 	}

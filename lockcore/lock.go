@@ -104,13 +104,17 @@ func (k *Lock) Err() error { return k.ending.cause() }
 // by whether a timer has fired yet.
 func (k *Lock) Valid() bool { return k.Err() == nil && k.Remaining() > 0 }
 
-// Remaining is how long the lock stays valid if it is not renewed; never
-// negative.
+// Remaining is how long the lock stays valid if it is not renewed, and no
+// longer than WithMaxHold allows; never negative.
 func (k *Lock) Remaining() time.Duration {
 	now := k.cfg.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return max(0, k.lease.remaining(now))
+	left := k.lease.remaining(now)
+	if k.cfg.maxHold > 0 {
+		left = min(left, k.cfg.maxHold-elapsed(k.granted, now))
+	}
+	return max(0, left)
 }
 
 // Renewals counts the successful extensions so far.

@@ -40,9 +40,9 @@ type Locker struct {
 	// longest is the longest TTL seen on any node's marker, in ns; 0 if no
 	// marker was ever seen.
 	longest atomic.Int64
-	// unborn is since when nodes have been seen without a marker.
+	// unborn are the nodes without a marker that will be given one soon.
 	unbornMu sync.Mutex
-	unborn   map[int]time.Time
+	unborn   map[int]bool
 }
 
 // New builds a Locker over nodes, which stay the caller's to close, after the
@@ -57,13 +57,16 @@ func New(nodes []*node.Node, opts ...Option) (*Locker, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("lockcore: no node was given")
 	}
-	l := &Locker{quorum: Quorum(len(nodes)), cfg: cfg, closing: make(chan struct{}), unborn: make(map[int]time.Time)}
+	l := &Locker{quorum: Quorum(len(nodes)), cfg: cfg, closing: make(chan struct{}), unborn: make(map[int]bool)}
 	l.background.idle.L = &l.background.mu
 	l.schedule = schedule{background: &l.background, closing: l.closing, now: cfg.now, earlier: make(chan struct{}, 1)}
 	l.ear = newEar(cfg.prefix, len(nodes))
 	l.quarantine = len(nodes) > 1 && !cfg.durable && !cfg.mutant.noQuarantine
 	seen := make(map[string]string)
-	for _, n := range nodes {
+	for i, n := range nodes {
+		if n == nil {
+			return nil, fmt.Errorf("lockcore: node %d is nil", i+1)
+		}
 		if other, dup := seen[n.Addr()]; dup {
 			return nil, fmt.Errorf("lockcore: nodes %s and %s are the same server, %s; each voter must be a server of its own", other, n.Name(), n.Addr())
 		}
@@ -193,6 +196,9 @@ func (l *Locker) check(cfg *config, resource string) error {
 		if err := cfg.validate(); err != nil {
 			return err
 		}
+		if cfg.prefix != l.cfg.prefix || cfg.durable != l.cfg.durable {
+			return errors.New("lockcore: the prefix and whether nodes are durable are those of the whole Locker; give these options to New")
+		}
 	}
 	if err := checkResource(resource); err != nil {
 		return fmt.Errorf("lockcore: %w", err)
@@ -236,34 +242,41 @@ func (l *Locker) sawMarker(longest time.Duration) {
 	}
 }
 
-// longUnborn picks the nodes that have been without a marker for longer than
-// making the markers of a new deployment takes. Until then a node without one,
-// among others that have theirs, may just be the next that another client
-// marks as new, and must not be put into quarantine instead.
-func (l *Locker) longUnborn(nodes []int, now time.Time) []int {
+// sawUnborn has a node that has no marker given one after a while, if nobody has
+// done so until then, whatever became of the request that found it: a node that
+// has lost its data would otherwise stay out for as long as the others decide
+// without it. Until then it may just be the next that another client marks as
+// new, and must not be put into quarantine instead.
+func (l *Locker) sawUnborn(i int, cfg *config) {
 	l.unbornMu.Lock()
 	defer l.unbornMu.Unlock()
-	var long []int
-	for _, i := range nodes {
-		since, seen := l.unborn[i]
-		switch {
-		case !seen:
-			l.unborn[i] = now
-		case now.Sub(since) >= birthGrace:
-			long = append(long, i)
-			delete(l.unborn, i)
-		}
+	if l.unborn[i] {
+		return
 	}
-	return long
+	l.unborn[i] = true
+	l.background.Go(func() {
+		grace := time.NewTimer(birthGrace)
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+		case <-l.closing:
+			return
+		}
+		l.voters[i].bear(NodeKey(cfg.prefix), false, max(cfg.ttl, time.Duration(l.longest.Load())), func() {
+			l.unbornMu.Lock()
+			defer l.unbornMu.Unlock()
+			delete(l.unborn, i)
+		})
+	})
 }
 
 // birthGrace is how long making the markers of a new deployment may take.
 const birthGrace = 200 * time.Millisecond
 
-// bear marks nodes that have no marker. isNew says that a quorum has none, no
-// node has one, and none was ever seen: the deployment is new, so that nothing
-// can have been forgotten. A node that lost its marker while others have theirs
-// stays out until the longest lock it may have forgotten is over.
+// bear marks the nodes of a new deployment: a quorum has no marker, no node has
+// one, and none was ever seen, so that nothing can have been forgotten. A node
+// that lost its marker while others have theirs stays out until the longest lock
+// it may have forgotten is over, see sawUnborn.
 //
 // A quorum rather than all nodes, so that a new deployment with a node down can
 // be used at once. What this gives up is the case in which a quorum of nodes
@@ -273,17 +286,14 @@ const birthGrace = 200 * time.Millisecond
 // Each marker is made in its node's chain, so that what is asked there next
 // finds it. A holder who lacks one node because it was asked too soon would lack
 // it until the next renewal, and waiters would be granted it in the meantime.
-func (l *Locker) bear(cfg *config, chains []chain, nodes []int, isNew bool) <-chan struct{} {
+func (l *Locker) bear(cfg *config, chains []chain, nodes []int) <-chan struct{} {
 	longest := max(cfg.ttl, time.Duration(l.longest.Load()))
 	done := make(chan struct{})
-	if len(nodes) == 0 {
-		return nil // never done: the caller waits for its own pause
-	}
 	var left atomic.Int64
 	left.Store(int64(len(nodes)))
 	for _, i := range nodes {
 		chains[i].then(func(next func()) {
-			l.voters[i].bear(NodeKey(cfg.prefix), isNew, longest, func() {
+			l.voters[i].bear(NodeKey(cfg.prefix), true, longest, func() {
 				next()
 				if left.Add(-1) == 0 {
 					close(done)

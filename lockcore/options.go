@@ -105,7 +105,9 @@ func withNow(now func() time.Time) Option { return func(c *config) { c.now = now
 // with returns the configuration changed by opts.
 func (c config) with(opts []Option) config {
 	for _, o := range opts {
-		o(&c)
+		if o != nil {
+			o(&c)
+		}
 	}
 	return c
 }
@@ -117,7 +119,7 @@ func (c config) validate() error {
 	if err := checkOwner(c.owner); err != nil {
 		return fmt.Errorf("lockcore: %w", err)
 	}
-	if c.drift < 0 || c.drift >= 1 {
+	if !(c.drift >= 0 && c.drift < 1) { // NaN too
 		return fmt.Errorf("lockcore: a drift of %g makes no sense; it is a share of the TTL, for example 0.01", c.drift)
 	}
 	if c.ttl < time.Millisecond || c.allowance() >= c.ttl {

@@ -19,6 +19,9 @@ local token, ttl = ARGV[1], ARGV[3]
 
 local out, longest = quarantine()
 if out < 0 then
+  if redis.call('EXISTS', MARKER) == 1 then
+    return redis.error_reply('ERR what is stored under the marker of this node is no marker; remove it, or use another prefix')
+  end
   return '2 0 0 0 0 '
 end
 

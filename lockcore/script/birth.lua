@@ -16,6 +16,9 @@ local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local birth, longest, run = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+) (.*)$')
 if not birth then
+  if redis.call('EXISTS', KEYS[1]) == 1 then
+    return redis.error_reply('ERR what is stored under the marker of this node is no marker; nothing was written')
+  end
   if ARGV[4] == '1' then
     return '0'
   end

@@ -52,7 +52,7 @@ type program struct {
 // inspector is what the commands need of inspect.Inspector.
 type inspector interface {
 	Look(ctx context.Context) (inspect.Snapshot, error)
-	Stream(ctx context.Context, emit func([]inspect.Lock) error) (inspect.Snapshot, error)
+	Stream(ctx context.Context, emit func(time.Time, []inspect.Lock) error) (inspect.Snapshot, error)
 	Get(ctx context.Context, keys ...string) (inspect.Snapshot, error)
 	Watch(ctx context.Context, emit func(inspect.Snapshot)) error
 	Execute(ctx context.Context, p inspect.Plan, dryRun bool) inspect.Result

@@ -31,12 +31,11 @@ type group struct {
 	pid    int // of the command, and the number of its group
 	events <-chan groupEvent
 
-	signals chan os.Signal
-	tty     *os.File // the terminal that controls us, nil for none
-	modes   *term.State
-	owns    bool // the terminal was given to the command
-	wants   bool // it is to have it back when we are continued
-	asked   bool // we were asked to stop by SIGTSTP
+	tty   *os.File // the terminal that controls us, nil for none
+	modes *term.State
+	owns  bool // the terminal was given to the command
+	wants bool // it is to have it back when we are continued
+	asked bool // we were asked to stop by SIGTSTP
 }
 
 // groupEvent is news of the command: it was stopped, or it has exited.
@@ -49,7 +48,7 @@ type groupEvent struct {
 // startGroup starts the command. From then on the signals in passed arrive on
 // the channel.
 func startGroup(cmd *exec.Cmd, signals chan os.Signal) (*group, error) {
-	g := &group{cmd: cmd, signals: signals}
+	g := &group{cmd: cmd}
 	notify(signals, passed...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
@@ -135,7 +134,6 @@ func (g *group) forward(s os.Signal, goOn bool) {
 		g.asked = true
 		g.send(sig)
 	case syscall.SIGCONT:
-		notify(g.signals, syscall.SIGTSTP)
 		if goOn {
 			g.goOn()
 		}
@@ -175,9 +173,9 @@ func (g *group) stopWith() {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		return
 	}
-	// The others of our job had not been stopped with the command's group.
-	signal.Reset(syscall.SIGTSTP)
-	_ = syscall.Kill(0, syscall.SIGTSTP)
+	// The others of our job were not stopped with the command's group. It is
+	// not SIGTSTP, which has no effect any more once it was caught.
+	_ = syscall.Kill(0, syscall.SIGSTOP)
 }
 
 // goOn continues the command, with the terminal if it had it and we have it now.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"dlock/inspect"
 	"dlock/lockcore/node"
@@ -40,8 +41,10 @@ func (g *guarded) Look(ctx context.Context) (inspect.Snapshot, error) {
 	return g.seen("look", s, err), err
 }
 
-func (g *guarded) Stream(ctx context.Context, emit func([]inspect.Lock) error) (inspect.Snapshot, error) {
-	s, err := g.inspector.Stream(ctx, func(locks []inspect.Lock) error { return emit(mapChanged(locks, g.redactor.lock)) })
+func (g *guarded) Stream(ctx context.Context, emit func(time.Time, []inspect.Lock) error) (inspect.Snapshot, error) {
+	s, err := g.inspector.Stream(ctx, func(at time.Time, locks []inspect.Lock) error {
+		return emit(at, mapChanged(locks, g.redactor.lock))
+	})
 	return g.seen("stream", s, err), err
 }
 

@@ -125,6 +125,16 @@ type fakeInspector struct {
 	closed   int
 }
 
+func (f *fakeInspector) Stream(ctx context.Context, emit func(time.Time, []inspect.Lock) error) (inspect.Snapshot, error) {
+	s, err := f.Look(ctx)
+	locks := s.Locks
+	s.Locks = nil
+	if emitErr := emit(s.At, locks); emitErr != nil {
+		return s, emitErr
+	}
+	return s, err
+}
+
 func (f *fakeInspector) Look(ctx context.Context) (inspect.Snapshot, error) {
 	if f.onLook != nil {
 		f.onLook()

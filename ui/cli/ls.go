@@ -56,8 +56,8 @@ func (p *program) ls(ctx context.Context, format string, nul bool) error {
 	if format == "jsonl" || format == "keys" {
 		// One line per lock: no need to have them all before the first.
 		var failed error
-		s, err = in.Stream(ctx, func(locks []inspect.Lock) error {
-			failed = p.printLocks(inspect.Snapshot{At: time.Now(), Locks: locks}, format, nul)
+		s, err = in.Stream(ctx, func(at time.Time, locks []inspect.Lock) error {
+			failed = p.printLocks(inspect.Snapshot{At: at, Locks: locks}, format, nul)
 			return failed
 		})
 		if failed != nil {
