@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlock/ui/text"
+	"dlock/ui/tui"
 )
 
 const (
@@ -37,7 +38,7 @@ func (p *program) completeProfiles(root *cobra.Command) {
 		return slices.DeleteFunc(file.names(), func(name string) bool { return !plainArgument(name) })
 	})
 	offer("color", func() []string { return []string{"auto", "always", "never"} })
-	offer("theme", func() []string { return []string{"default", "mono", "high-contrast"} })
+	offer("theme", tui.Themes)
 }
 
 // completeWords makes the shell complete an option that takes some of a few

@@ -183,7 +183,7 @@ func TestCompletion(t *testing.T) {
 		{"nobody there", invocation{args: []string{"get", ""}, fake: &fakeInspector{err: inspect.ErrNoNode}}, nil},
 		{"wrong settings", invocation{args: []string{"get", ""}, env: []string{"DLOCK_TIMEOUT=1"}}, nil},
 		{"a password to ask for", invocation{args: []string{"get", "--askpass", ""}}, nil},
-		{"words", invocation{args: []string{"ls", "--theme", ""}}, []string{"default", "mono", "high-contrast"}},
+		{"words", invocation{args: []string{"ls", "--theme", ""}}, []string{"default", "dark", "light", "mono", "high-contrast"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := complete(t, c.inv); !slices.Equal(got, c.want) {

@@ -10,6 +10,7 @@ import (
 
 	"dlock/inspect"
 	"dlock/lockcore/node"
+	"dlock/ui/tui"
 )
 
 const defaultURL = "redis://127.0.0.1:6379"
@@ -81,7 +82,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&s.audit, "audit", "", "`file` for the record of releases, or none (default $XDG_STATE_HOME/dlock/audit.jsonl)")
 	f.Var(newChoice(&s.color, "auto", "auto", "always", "never"), "color", "colour: auto, always or never")
 	f.BoolVar(&s.ascii, "ascii", false, "draw with ASCII only")
-	f.Var(newChoice(&s.theme, "default", "default", "mono", "high-contrast"), "theme", "colours of the live view: default, mono or high-contrast")
+	f.Var(newChoice(&s.theme, "default", tui.Themes()...), "theme", "colours of the live view: default, dark, light, mono or high-contrast")
 	f.StringVar(&s.debug, "debug", "", "append a trace to this `file`")
 	f.StringVarP(&s.output, "output", "o", "", "output `format`, see the command's help")
 }

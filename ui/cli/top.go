@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"io"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"dlock/inspect"
 	"dlock/ui/tui"
 )
 
@@ -78,8 +80,12 @@ func (p *program) screen() tui.Config {
 		ASCII:    p.settings.ascii || p.env.plainCharset(),
 		Theme:    p.settings.theme,
 		Operator: p.identity().name,
+		JSON:     writeSnapshot,
 		Input:    p.stdin,
 		Output:   p.stdout,
+	}
+	if i := strings.LastIndexByte(c.Operator, '@'); i >= 0 {
+		c.Host = c.Operator[i+1:]
 	}
 	if p.settings.color == "never" {
 		c.Theme = "mono"
@@ -88,6 +94,11 @@ func (p *program) screen() tui.Config {
 		c.Debug = p.traces
 	}
 	return c
+}
+
+// writeSnapshot writes a snapshot as dlock ls -o json does.
+func writeSnapshot(w io.Writer, s inspect.Snapshot) error {
+	return writeJSON(w, newDocument(s, s.Locks), true)
 }
 
 // environmentTag is the tag of the environment that is looked at, "" for none.

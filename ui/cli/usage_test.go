@@ -57,7 +57,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"ls", "--db", "x"}, []string{"--db needs a whole number"}},
 		{[]string{"ls", "--db", "-1"}, []string{"--db needs a whole number"}},
 		{[]string{"ls", "--color", "red"}, []string{"--color must be auto, always or never"}},
-		{[]string{"ls", "--theme", "red"}, []string{"--theme must be default, mono or high-contrast"}},
+		{[]string{"ls", "--theme", "red"}, []string{"--theme must be default, dark, light, mono or high-contrast"}},
 		{[]string{"ls", "--read-only=maybe"}, []string{"--read-only must be true or false"}},
 		{[]string{"ls", "-o", "yaml"}, []string{"-o must be table, wide, json, jsonl or keys"}},
 		{[]string{"-o", "wide", "get", "k"}, []string{"-o must be text, json or jsonl"}},

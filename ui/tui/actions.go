@@ -28,15 +28,26 @@ func (a *App) onKey(k key) cmd {
 			a.release = nil
 		}
 		return a.perform(eff)
+	case a.bulk != nil:
+		return a.onBulkKey(k)
 	case a.faults != nil:
 		return a.onFaultKey(k)
 	case a.input != nil:
 		done := a.input.onKey(k)
-		a.setFilter(a.input.text)
+		text := a.input.text
 		if done {
 			a.input = nil
 		}
-		return nil
+		return a.setFilter(text)
+	case a.line != nil:
+		done := a.line.onKey(k, a.options)
+		if !done {
+			return nil
+		}
+		line := a.line.text
+		a.line = nil
+		a.past = remember(a.past, line)
+		return a.runLine(line)
 	}
 	act, ok := a.keys.lookup(a.view, k.name)
 	if a.help != nil {
@@ -45,14 +56,41 @@ func (a *App) onKey(k key) cmd {
 	if !ok {
 		return nil
 	}
+	return a.act(act)
+}
+
+// act does what a key or a typed word stands for, or says why it cannot.
+func (a *App) act(act action) cmd {
 	if why := a.blocked(act); why != "" {
-		a.say(notice{text: why, bad: true})
+		a.complain(why)
 		return nil
 	}
 	if a.move(act) {
 		return nil
 	}
 	return a.do(act)
+}
+
+func (a *App) onBulkKey(k key) cmd {
+	d := a.bulk
+	e := a.bulk.onKey(k)
+	if d.step != bulkClosed {
+		return a.performBulk(e)
+	}
+	a.bulk = nil
+	if !d.sent() {
+		return nil
+	}
+	// What is done with loses its mark; what is not has one from now on.
+	for _, it := range d.items {
+		switch {
+		case it.settled():
+			a.marks.remove(it.releaseDialog.id)
+		case it.step != releaseRefused:
+			a.marks.add(&it.lock)
+		}
+	}
+	return nil
 }
 
 func (a *App) onHelpKey(act action, ok bool) cmd {
@@ -89,8 +127,11 @@ func (a *App) onFaultKey(k key) cmd {
 func (a *App) blocked(act action) text.Safe {
 	switch act {
 	case actRelease:
-		if a.conf.ReadOnly != "" {
-			return "releasing is off: " + cleanText(a.conf.ReadOnly)
+		if why := a.forbidden(); why != "" {
+			return why
+		}
+		if a.bulkSubject() {
+			return ""
 		}
 		l, ok := a.subject()
 		if !ok {
@@ -113,6 +154,27 @@ func (a *App) blocked(act action) text.Safe {
 			}
 			return ""
 		}
+		if s := a.sections.of(a.view); s != nil {
+			if _, ok := s.link(); !ok || !a.loaded {
+				return "this row leads nowhere"
+			}
+			return ""
+		}
+		if _, ok := a.subject(); !ok {
+			return "no lock is selected"
+		}
+	case actMark:
+		l, ok := a.subject()
+		switch {
+		case !ok:
+			return "no lock is selected"
+		case l.State == inspect.Expired && !a.marks.has(l.ID):
+			return "this lock is gone already"
+		}
+	case actCopyJSON:
+		if a.conf.JSON == nil {
+			return "there is no JSON of this view"
+		}
 		if _, ok := a.subject(); !ok {
 			return "no lock is selected"
 		}
@@ -133,12 +195,18 @@ func (a *App) blocked(act action) text.Safe {
 			}
 			return ""
 		}
+		if s := a.sections.of(a.view); s != nil {
+			if _, ok := s.link(); !ok || !a.loaded {
+				return "this row has no name"
+			}
+			return ""
+		}
 		if _, ok := a.subject(); !ok {
 			return "no lock is selected"
 		}
-	case actPause:
+	case actPause, actSave:
 		if !a.loaded {
-			return "there is nothing to freeze yet"
+			return "nothing has been read yet"
 		}
 	case actFaults:
 		if !a.demo.known {
@@ -164,8 +232,14 @@ func (a *App) idle(act action) bool {
 		return a.view == viewEvents
 	case actDemo:
 		return a.view == viewDemo
+	case actTimeline:
+		return a.view == viewTimeline
+	case actFindings:
+		return a.view == viewFindings
+	case actOwners:
+		return a.view == viewOwners
 	case actBack:
-		return a.view == viewLocks && a.locks.filter.empty() && !a.zoom
+		return a.view == viewLocks && a.locks.filter.empty() && !a.zoom && a.marks.len() == 0
 	case actQuit:
 		return a.view != viewLocks
 	}
@@ -186,6 +260,19 @@ func (a *App) subject() (inspect.Lock, bool) {
 	return inspect.Lock{}, false
 }
 
+// bulkSubject reports whether a release is about several locks: those that are
+// marked, or those of the owner under the cursor.
+func (a *App) bulkSubject() bool {
+	switch a.view {
+	case viewLocks:
+		return a.marks.len() > 0
+	case viewOwners:
+		l, ok := a.sections.owners.link()
+		return ok && a.loaded && len(l.locks) > 0
+	}
+	return false
+}
+
 func findLock(s *inspect.Snapshot, key string) (inspect.Lock, bool) {
 	for i := range s.Locks {
 		if s.Locks[i].ID.Key == key {
@@ -201,9 +288,9 @@ func (a *App) do(act action) cmd {
 	case actHelp:
 		a.help = &helpView{}
 	case actOpen:
-		a.open()
+		return a.open()
 	case actBack:
-		a.back()
+		return a.back()
 	case actQuit:
 		if a.view == viewLocks {
 			return quit
@@ -212,42 +299,93 @@ func (a *App) do(act action) cmd {
 	case actQuitNow:
 		return quit
 	case actLocks:
-		a.view = viewLocks
+		a.goTo(viewLocks)
 	case actNodes:
-		a.view = viewNodes
+		a.goTo(viewNodes)
 	case actEvents:
-		a.view = viewEvents
+		a.goTo(viewEvents)
 	case actDemo:
-		a.view = viewDemo
+		a.goTo(viewDemo)
+	case actTimeline:
+		a.sections.timeline.all()
+		if l, ok := a.subject(); ok && a.view == viewDetail {
+			a.sections.timeline.open(l.ID)
+		}
+		a.enter(viewTimeline)
+	case actFindings:
+		a.goTo(viewFindings)
+	case actOwners:
+		a.goTo(viewOwners)
+	case actCommand:
+		a.line = &commandLine{textField: textField{prompt: commandPrompt}, past: a.past, at: len(a.past)}
+	case actPreset:
+		return a.setFilter(nextPreset(a.locks.filter.source))
+	case actMark:
+		l, _ := a.subject()
+		a.marks.toggle(&l)
+		a.move(actDown)
+	case actMarkAll:
+		if a.marks.len() > 0 {
+			return a.markBy("none")
+		}
+		return a.markBy("all")
+	case actShorter:
+		a.zoomTime(-1)
+	case actLonger:
+		a.zoomTime(1)
+	case actByHost:
+		a.sections.owners.toggleHosts()
+	case actSave:
+		return a.saveAs("")
+	case actCopyJSON:
+		l, _ := a.subject()
+		one := a.shown
+		one.Locks = []inspect.Lock{l}
+		return a.world.copyJSON(a.conf.JSON, one, keyText(l.ID.Key)+" as JSON")
+	case actPlay:
+		if a.position.Playing {
+			return a.world.steer(func(r Recording) text.Safe { r.Pause(); return "" })
+		}
+		return a.world.steer(func(r Recording) text.Safe { r.Play(); return "" })
+	case actStepBack:
+		return a.world.steer(func(r Recording) text.Safe { r.Step(-1); return "" })
+	case actStepOn:
+		return a.world.steer(func(r Recording) text.Safe { r.Step(1); return "" })
+	case actNextEvent:
+		return a.world.steer(func(r Recording) text.Safe { return noneLeft(r.NextEvent(), "there is no later event") })
+	case actNextFinding:
+		return a.world.steer(func(r Recording) text.Safe { return noneLeft(r.NextFinding(), "there is no later finding") })
 	case actLockEvents:
 		l, _ := a.subject()
 		a.events.only, a.events.follow = l.ID, true
 		a.events.setData(&a.shown)
-		a.from = a.view
-		a.view = viewEvents
+		a.enter(viewEvents)
 	case actFilter:
 		f := a.activeFilter().source
-		a.input = &textField{text: f, before: f}
+		a.input = &textField{prompt: filterPrompt, text: f, before: f}
 	case actSort:
 		a.locks.by = (a.locks.by + 1) % orders
 		a.locks.reverse = false
-		a.fillLocks(true)
+		fill := a.fillLocks(true)
 		a.locks.list.navigate(actTop)
+		return fill
 	case actReverse:
 		a.locks.reverse = !a.locks.reverse
-		a.fillLocks(true)
+		return a.fillLocks(true)
 	case actFollow:
 		a.events.follow = !a.events.follow
 		a.events.setData(&a.shown)
 	case actPause:
-		a.togglePause()
+		return a.togglePause()
 	case actRefresh:
 		a.say(notice{text: "reading again"})
 		return a.world.refresh()
-	case actSlower:
-		return a.changeInterval(1)
-	case actFaster:
-		return a.changeInterval(-1)
+	case actSlower, actFaster:
+		slower := act == actSlower
+		if a.recorded() {
+			return a.changeSpeed(sign(!slower))
+		}
+		return a.changeInterval(sign(slower))
 	case actZoom:
 		a.zoom = !a.zoom
 		a.resize()
@@ -264,6 +402,12 @@ func (a *App) do(act action) cmd {
 		l, _ := a.subject()
 		return a.world.copyText(lookCommands(l.ID.Key), "two redis-cli lines that look at it")
 	case actRelease:
+		if a.view == viewOwners {
+			return a.releaseBy("owner")
+		}
+		if a.bulkSubject() {
+			return a.releaseBy("marked")
+		}
 		return a.openRelease()
 	case actReleaseHint:
 		a.say(notice{text: "to force-release a lock press capital X; it asks before it sends anything"})
@@ -304,13 +448,54 @@ func (a *App) move(act action) bool {
 		}
 		return a.detail.scroll.navigate(act)
 	case viewNodes:
-		return a.nodes.list.navigate(act)
+		return a.nodes.navigate(act)
 	case viewEvents:
 		return a.events.navigate(act)
 	case viewDemo:
 		return a.demo.list.navigate(act)
 	}
+	if s := a.sections.of(a.view); s != nil {
+		return s.navigate(act)
+	}
 	return false
+}
+
+// sign is 1 or -1.
+func sign(up bool) int {
+	if up {
+		return 1
+	}
+	return -1
+}
+
+func noneLeft(found bool, otherwise text.Safe) text.Safe {
+	if found {
+		return ""
+	}
+	return otherwise
+}
+
+func (a *App) zoomTime(d int) {
+	if a.sections.timeline.zoom(d) {
+		a.fillView()
+		return
+	}
+	a.say(notice{text: "this is as far as it goes"})
+}
+
+// goTo turns to a view from which back leads to the locks.
+func (a *App) goTo(v view) {
+	a.view, a.from = v, viewLocks
+	a.fillView()
+}
+
+// enter turns to a view from which back leads here.
+func (a *App) enter(v view) {
+	from := a.view
+	a.goTo(v)
+	if from != v {
+		a.from = from
+	}
 }
 
 // step turns the detail to the neighbour in the list it came from.
@@ -323,34 +508,70 @@ func (a *App) step(d int) {
 	}
 }
 
-func (a *App) open() {
-	var l inspect.Lock
-	switch a.view {
-	case viewEvents:
+// open goes where the row under the cursor leads.
+func (a *App) open() cmd {
+	if s := a.sections.of(a.view); s != nil {
+		to, _ := s.link()
+		switch {
+		case to.filter != "":
+			a.enter(viewLocks)
+			return a.setFilter(to.filter)
+		case to.node != "":
+			a.enter(viewNodes)
+			a.nodes.list.selectID(to.node)
+			return nil
+		}
+		l, ok := lockByID(&a.shown, to.lock)
+		if !ok {
+			a.complain("that lock is gone")
+			return nil
+		}
+		a.openLock(l)
+		return nil
+	}
+	l, _ := a.subject()
+	if a.view == viewEvents {
 		e, _ := a.events.selected(&a.shown)
 		l, _ = findLock(&a.shown, e.Key)
-		a.locks.list.selectID(l.ID)
-	default:
-		l, _ = a.subject()
 	}
-	a.from = a.view
-	a.detail.open(l, a.now)
-	a.view = viewDetail
+	a.openLock(l)
+	return nil
+}
+
+// openLock shows a lock in full; back leads here.
+func (a *App) openLock(l inspect.Lock) {
+	a.locks.list.selectID(l.ID)
+	a.detail.open(l, a.sceneNow())
+	a.enter(viewDetail)
+}
+
+func lockByID(s *inspect.Snapshot, id inspect.ID) (inspect.Lock, bool) {
+	for i := range s.Locks {
+		if s.Locks[i].ID == id {
+			return s.Locks[i], true
+		}
+	}
+	return inspect.Lock{}, false
 }
 
 // back undoes one thing: what narrows the view, then the view.
-func (a *App) back() {
+func (a *App) back() cmd {
 	switch {
 	case a.view == viewEvents && !a.events.filter.empty():
-		a.setFilter("")
+		return a.setFilter("")
 	case a.view == viewEvents && a.events.only.Key != "":
 		a.events.only = inspect.ID{}
 		a.events.setData(&a.shown)
 		if a.from == viewDetail {
-			a.view, a.from = viewDetail, viewLocks
+			a.leaveView()
 		}
+	case a.view == viewLocks && a.marks.len() > 0:
+		return a.markBy("none")
 	case a.view == viewLocks && !a.locks.filter.empty():
-		a.setFilter("")
+		if from := a.from; from == viewOwners {
+			a.leaveView()
+		}
+		return a.setLocksFilter("")
 	case a.zoom:
 		a.zoom = false
 		a.resize()
@@ -359,15 +580,11 @@ func (a *App) back() {
 	default:
 		a.leaveView()
 	}
+	return nil
 }
 
-func (a *App) leaveView() {
-	if a.view == viewDetail && a.from == viewEvents {
-		a.view, a.from = viewEvents, viewLocks
-		return
-	}
-	a.view, a.from = viewLocks, viewLocks
-}
+// leaveView goes where this view was entered from.
+func (a *App) leaveView() { a.goTo(a.from) }
 
 func (a *App) activeFilter() *filter {
 	if a.view == viewEvents {
@@ -376,22 +593,37 @@ func (a *App) activeFilter() *filter {
 	return &a.locks.filter
 }
 
-func (a *App) setFilter(s string) {
-	*a.activeFilter() = parseFilter(s)
-	if a.view == viewEvents {
-		a.events.setData(&a.shown)
-		return
-	}
-	a.fillLocks(true)
+// parse reads a filter.
+func (a *App) parse(s string) filter {
+	f := parseFilter(s)
+	f.self = lowerASCII(a.conf.Host)
+	return f
 }
 
-func (a *App) togglePause() {
+func (a *App) setFilter(s string) cmd {
+	if a.view == viewEvents {
+		a.events.filter = a.parse(s)
+		a.events.setData(&a.shown)
+		return nil
+	}
+	return a.setLocksFilter(s)
+}
+
+func (a *App) setLocksFilter(s string) cmd {
+	a.locks.filter = a.parse(s)
+	if !a.loaded {
+		return nil
+	}
+	return a.fillLocks(true)
+}
+
+func (a *App) togglePause() cmd {
 	a.paused = !a.paused
 	if a.paused {
 		a.pausedAt = a.now
-		return
+		return nil
 	}
-	a.show(false)
+	return a.reorder(a.arrangement(a.live, false))
 }
 
 // intervals are the steps of + and -.
@@ -418,9 +650,13 @@ func (a *App) changeInterval(d int) cmd {
 		a.say(notice{text: "looks every " + intervalText(now) + " already, as far as this goes"})
 		return nil
 	}
-	a.live.Interval, a.shown.Interval = next, next
-	a.say(notice{text: "looks every " + intervalText(next)})
-	return a.world.setInterval(next)
+	return a.looksEvery(next)
+}
+
+func (a *App) looksEvery(d time.Duration) cmd {
+	a.live.Interval, a.shown.Interval = d, d
+	a.say(notice{text: "looks every " + intervalText(d)})
+	return a.world.setInterval(d)
 }
 
 func (a *App) copyName() cmd {
@@ -431,6 +667,16 @@ func (a *App) copyName() cmd {
 	case viewEvents:
 		e, _ := a.events.selected(&a.shown)
 		return a.world.copyText(text.Quote(e.Key), keyText(e.Key))
+	}
+	if s := a.sections.of(a.view); s != nil {
+		to, _ := s.link()
+		switch {
+		case to.node != "":
+			return a.world.copyText(to.node, "the name of "+text.CleanMax(to.node, 40))
+		case to.filter != "":
+			return a.world.copyText(to.filter, "the filter "+cleanText(to.filter))
+		}
+		return a.world.copyText(text.Quote(to.lock.Key), keyText(to.lock.Key))
 	}
 	l, _ := a.subject()
 	return a.world.copyText(text.Quote(l.ID.Key), keyText(l.ID.Key))
@@ -445,31 +691,75 @@ func (a *App) openRelease() cmd {
 	l, _ := a.subject()
 	d, eff := newRelease(l, a.started, a.now)
 	d.audited, d.operator = a.conf.Audit != nil, a.conf.Operator
+	a.dialog++
 	a.release = d
 	return a.perform(eff)
 }
 
+// openBulkOf asks whether several locks are to be released.
+func (a *App) openBulkOf(locks []inspect.Lock, what text.Safe) cmd {
+	if why := a.forbidden(); why != "" {
+		a.complain(why)
+		return nil
+	}
+	if len(locks) > maxBulk {
+		a.complain("at most " + itoa(maxBulk) + " locks are released at a time, so that their list can be read: mark fewer")
+		return nil
+	}
+	d, eff := newBulk(what, locks, func(id inspect.ID) string { return a.marks.token[id] }, a.started, a.now)
+	d.audited, d.operator = a.conf.Audit != nil, a.conf.Operator
+	a.dialog++
+	a.bulk = d
+	return a.performBulk(eff)
+}
+
+// forbidden is why nothing may be written at all.
+func (a *App) forbidden() text.Safe {
+	if a.conf.ReadOnly != "" {
+		return "releasing is off: " + cleanText(a.conf.ReadOnly)
+	}
+	return ""
+}
+
 // perform turns what the dialog wants into a command.
 func (a *App) perform(e effect) cmd {
+	t := ticket{a.dialog, e.id}
 	switch {
 	case e.read:
-		return a.world.readLock(e.id, a.release.id.Key)
+		return a.world.readLocks(t, a.release.id.Key)
 	case e.execute:
-		if a.conf.ReadOnly != "" {
+		if a.forbidden() != "" {
 			// The dialog cannot be opened in read-only mode; this is the
 			// second lock on the same door.
 			return nil
 		}
-		return a.world.execute(e.id, a.release.plan, e.dryRun)
+		return a.world.execute(t, a.release.plan, e.dryRun)
 	case e.copy != "":
 		return a.world.copyText(e.copy, "the commands")
 	}
 	return nil
 }
 
+// performBulk turns what the dialog of several locks wants into commands.
+func (a *App) performBulk(e bulkEffect) cmd {
+	switch {
+	case e.read:
+		return a.world.readLocks(ticket{a.dialog, e.id}, a.bulk.keys()...)
+	case e.copy != "":
+		return a.world.copyText(e.copy, "the commands")
+	case a.forbidden() != "":
+		return nil
+	}
+	var cmds []cmd
+	for _, s := range e.send {
+		cmds = append(cmds, a.world.execute(ticket{a.dialog, s.id}, s.plan, false))
+	}
+	return batch(cmds...)
+}
+
 // onWheel scrolls whatever has the keyboard.
 func (a *App) onWheel(rows int) cmd {
-	if a.release != nil || a.faults != nil || a.lay.tooSmall {
+	if a.asking() || a.faults != nil || a.lay.tooSmall {
 		return nil
 	}
 	act := actDown
@@ -488,7 +778,7 @@ func (a *App) onWheel(rows int) cmd {
 
 // onClick selects the row under the pointer.
 func (a *App) onClick(_, y int) {
-	if a.release != nil || a.faults != nil || a.help != nil || a.lay.tooSmall || a.view != viewLocks {
+	if a.asking() || a.faults != nil || a.help != nil || a.lay.tooSmall || a.view != viewLocks {
 		return
 	}
 	row := y - a.lay.header - 2 // the border or rule, and the columns' names

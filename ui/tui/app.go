@@ -37,18 +37,36 @@ type App struct {
 	paused       bool
 	pausedAt     time.Time
 
-	locks  locksView
-	detail detailView
-	nodes  nodesView
-	events eventsView
-	demo   demoView
+	locks    locksView
+	detail   detailView
+	nodes    nodesView
+	events   eventsView
+	demo     demoView
+	sections sections
 
-	// What has the keyboard, in this order: the dialog, the fault menu,
-	// the help, the text field, the view.
+	marks marks
+
+	// arranging says that rows are being put in order outside the loop, and
+	// next is what to put in order after that.
+	arranging bool
+	next      *arranging
+
+	// position is where the player of a recording stood at positionAt.
+	position   Position
+	positionAt time.Time
+
+	// What has the keyboard, in this order: the dialogs, the fault menu,
+	// the help, the text field, the command line, the view.
 	release *releaseDialog
-	faults  *faultMenu
-	help    *helpView
-	input   *textField
+	bulk    *bulkDialog
+	// dialog counts the dialogs, so that answers find theirs.
+	dialog int
+	faults *faultMenu
+	help   *helpView
+	input  *textField
+	line   *commandLine
+	// past is what was typed into the command line.
+	past []string
 
 	notice notice
 
@@ -56,6 +74,8 @@ type App struct {
 	ticks   int // generation of the pulse
 	every   time.Duration
 	polling bool // the demo is being asked
+	// dress makes another look.
+	dress func(theme string, ascii bool) (*kit, error)
 }
 
 // notice is a sentence for the message line. It goes by itself.
@@ -70,16 +90,20 @@ const noticeTime = 6 * time.Second
 
 // newApp makes the model. now is the moment at which watching begins.
 func newApp(c Config, k *kit, w *world, now time.Time) *App {
-	a := &App{kit: k, world: w, conf: c, keys: newKeyMap(c.Lab != nil), view: viewLocks, from: viewLocks, now: now, started: now, mouse: c.Mouse}
+	if w.recording != nil {
+		c.ReadOnly = recordingReason
+	}
+	a := &App{kit: k, world: w, conf: c, keys: newKeyMap(c.Lab != nil, w.recording != nil), view: viewLocks, from: viewLocks, now: now, started: now, mouse: c.Mouse}
 	a.events.follow = true
-	a.locks.filter = parseFilter(c.Filter)
+	a.locks.filter = a.parse(c.Filter)
+	a.dress = func(string, bool) (*kit, error) { return k, nil }
 	return a
 }
 
 // Init starts the pulse.
 func (a *App) Init() tea.Cmd {
 	a.every = time.Second
-	return tea.Batch(a.world.pulse(a.ticks, a.every), a.pollDemo())
+	return tea.Batch(a.world.pulse(a.ticks, a.every), a.poll())
 }
 
 // Update takes one message.
@@ -121,13 +145,19 @@ func (a *App) update(msg tea.Msg) cmd {
 		}
 		a.at(msg.at)
 		a.every = 0 // the train has arrived; pulse sends the next
-		if a.release != nil {
-			return tea.Batch(a.perform(a.release.onTick(a.now)), a.pollDemo())
-		}
-		return a.pollDemo()
+		return tea.Batch(a.tickDialog(), a.poll())
 	case snapshotArrivedMsg:
 		a.at(msg.at)
-		a.onSnapshot(msg.snap)
+		return tea.Batch(a.onSnapshot(msg.snap), a.askPosition())
+	case arrangedMsg:
+		a.at(msg.at)
+		return a.onArranged(msg.arranged)
+	case positionMsg:
+		a.at(msg.at)
+		a.position, a.positionAt = msg.position, msg.at
+		if msg.said != "" {
+			a.say(notice{text: msg.said})
+		}
 	case watchEndedMsg:
 		a.at(msg.at)
 		a.broken = "the watching has ended"
@@ -140,13 +170,24 @@ func (a *App) update(msg tea.Msg) cmd {
 		a.demo.setData(msg.status)
 	case lockReadMsg:
 		a.at(msg.at)
-		if a.release != nil {
+		switch {
+		case msg.dialog != a.dialog:
+		case a.release != nil:
 			return a.perform(a.release.onRead(msg.id, msg.snap, msg.err, msg.at))
+		case a.bulk != nil:
+			a.bulk.onRead(msg.id, msg.snap, msg.err, msg.at)
 		}
 	case releasedMsg:
 		a.at(msg.at)
-		if a.release != nil {
+		switch {
+		case msg.dialog != a.dialog:
+		case a.release != nil:
 			a.release.onResult(msg.id, msg.result, msg.auditErr, msg.at)
+		case a.bulk != nil:
+			more := a.bulk.onResult(msg.id, msg.result, msg.auditErr, msg.at)
+			if a.bulk.step == bulkSending {
+				return a.performBulk(more)
+			}
 		}
 		return a.world.refresh()
 	case noticedMsg:
@@ -166,11 +207,7 @@ func (a *App) update(msg tea.Msg) cmd {
 		} else {
 			a.say(notice{text: "was stopped for " + intervalText(max(gap.Round(time.Second), time.Second)) + "; what happened meanwhile was not seen", bad: true})
 		}
-		cmds := []cmd{tea.ClearScreen, a.world.refresh()}
-		if a.release != nil {
-			cmds = append(cmds, a.perform(a.release.onTick(a.now)))
-		}
-		return tea.Batch(cmds...)
+		return tea.Batch(tea.ClearScreen, a.world.refresh(), a.tickDialog())
 	}
 	return nil
 }
@@ -193,40 +230,75 @@ func (a *App) resize() {
 	a.nodes.setSize(a.lay)
 	a.events.setSize(a.lay)
 	a.demo.setSize(a.lay)
+	for _, v := range []view{viewTimeline, viewFindings, viewOwners} {
+		a.sections.of(v).setSize(a.lay)
+	}
 }
 
-func (a *App) onSnapshot(s inspect.Snapshot) {
+// asking reports whether a dialog is open.
+func (a *App) asking() bool { return a.release != nil || a.bulk != nil }
+
+// tickDialog lets an open dialog look again.
+func (a *App) tickDialog() cmd {
+	switch {
+	case a.release != nil:
+		return a.perform(a.release.onTick(a.now))
+	case a.bulk != nil:
+		return a.performBulk(a.bulk.onTick(a.now))
+	}
+	return nil
+}
+
+// recorded reports whether a recording is shown.
+func (a *App) recorded() bool { return a.world.recording != nil }
+
+// sceneNow is the moment that is shown.
+func (a *App) sceneNow() time.Time {
+	switch {
+	case a.recorded():
+		return a.momentNow()
+	case a.paused:
+		return a.pausedAt
+	default:
+		return a.now
+	}
+}
+
+func (a *App) onSnapshot(s inspect.Snapshot) cmd {
 	a.live, a.broken = s, ""
+	a.marks.prune(&s)
 	if a.release != nil {
 		for i := range s.Locks {
 			a.release.setHistory(s.Locks[i])
 		}
 	}
+	if a.bulk != nil {
+		a.bulk.setHistory(s.Locks)
+	}
 	if a.paused {
-		return
+		return nil
 	}
-	a.show(false)
+	return a.reorder(a.arrangement(s, false))
 }
 
-// show puts the newest snapshot on the screen. fresh forgets the order of the
-// rows.
-func (a *App) show(fresh bool) {
-	a.shown, a.loaded = a.live, true
-	a.counts = count(a.kit, a.shown.Locks)
-	a.fillLocks(fresh)
-	a.detail.setData(&a.shown, a.now)
-	a.nodes.setData(&a.shown)
-	a.events.setData(&a.shown)
+// fillLocks arranges the locks that are shown. fresh forgets the order of the
+// rows: a new filter or column.
+func (a *App) fillLocks(fresh bool) cmd {
+	if a.paused {
+		return a.reorder(a.arrangement(a.shown, fresh))
+	}
+	return a.reorder(a.arrangement(a.live, fresh))
 }
 
-// fillLocks arranges the locks that are shown. Under an open dialog and a
-// resting hand rows do not move.
-func (a *App) fillLocks(fresh bool) {
-	now := a.now
-	if a.release != nil {
-		now = a.locks.movedAt
+// poll asks those that are to be asked now and then.
+func (a *App) poll() cmd { return tea.Batch(a.pollDemo(), a.askPosition()) }
+
+// askPosition asks the player of a recording where it stands.
+func (a *App) askPosition() cmd {
+	if !a.recorded() {
+		return nil
 	}
-	a.locks.setData(a.shown.Locks, now, fresh)
+	return a.world.steer(func(Recording) text.Safe { return "" })
 }
 
 // pollDemo asks the demo how it stands, one question at a time.
@@ -263,10 +335,10 @@ func (a *App) pulse() cmd {
 }
 
 func (a *App) needsFastPulse() bool {
-	if a.release != nil || a.faults != nil {
+	if a.asking() || a.faults != nil || a.recorded() && a.position.Playing {
 		return true
 	}
-	if a.paused || !a.loaded {
+	if a.recorded() || a.paused || !a.loaded {
 		return false
 	}
 	switch a.view {
@@ -320,6 +392,8 @@ func (a *App) lines() []string {
 		body = a.events.view(sc)
 	case a.view == viewDemo:
 		body = a.demo.view(sc)
+	case a.sections.of(a.view) != nil:
+		body = a.sections.of(a.view).view(sc)
 	default:
 		body = a.locks.view(sc)
 	}
@@ -328,6 +402,8 @@ func (a *App) lines() []string {
 	switch {
 	case a.release != nil:
 		out = a.release.view(sc, out)
+	case a.bulk != nil:
+		out = a.bulk.view(sc, out)
 	case a.faults != nil:
 		out = a.faults.view(sc, out)
 	}
@@ -337,11 +413,13 @@ func (a *App) lines() []string {
 func (a *App) scene() *scene {
 	sc := &scene{
 		kit: a.kit, lay: a.lay, title: a.conf.Title, env: a.conf.Env, envColor: a.conf.EnvColor, readOnly: a.conf.ReadOnly,
-		snap: &a.shown, loaded: a.loaded, counts: a.counts, now: a.now, wall: a.now, since: a.started,
+		snap: &a.shown, loaded: a.loaded, counts: a.counts, now: a.sceneNow(), wall: a.now, since: a.started, marks: &a.marks,
 		paused: a.paused, pausedAt: a.pausedAt, broken: a.broken,
 	}
+	if a.recorded() {
+		sc.replay, sc.wall, sc.since = &a.position, sc.now, a.position.From
+	}
 	if a.paused {
-		sc.now = a.pausedAt
 		sc.waiting = max(0, eventCount(&a.live)-eventCount(&a.shown))
 	}
 	if a.demo.known {
@@ -359,6 +437,8 @@ func (a *App) messageLine(sc *scene) string {
 	switch {
 	case a.input != nil:
 		return a.input.view(sc)
+	case a.line != nil:
+		return a.line.view(sc)
 	case a.notice.text != "" && a.now.Before(a.notice.until) && a.notice.bad:
 		return sc.message(sc.weak, a.notice.text)
 	case a.notice.text != "" && a.now.Before(a.notice.until):
@@ -389,7 +469,9 @@ func restingMessage(v view) text.Safe {
 func (a *App) bottomLine(sc *scene) string {
 	switch {
 	case a.input != nil:
-		return sc.hints([]hint{{"enter", "keep", 3}, {"esc", "undo", 4}, {"!text", "without", 1}, {"state: owner: node: flag: lib:", "", 0}})
+		return sc.hints([]hint{{"enter", "keep", 3}, {"esc", "undo", 4}, {"!text", "without", 1}, {"state: owner: node: flag: library: kind: is:", "", 0}})
+	case a.line != nil:
+		return a.line.offers(sc, a.options(a.line.partly()))
 	case a.help != nil:
 		return sc.hints([]hint{{"?", "close", 2}, {sc.g.up + sc.g.down, "scroll", 1}})
 	}

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,10 +17,11 @@ import (
 // cmd is work that is done outside the loop and ends in one message.
 type cmd = tea.Cmd
 
-// readTimeout bounds a fresh read of the release dialog, faultTimeout the
-// breaking or mending of a demo node.
+// readTimeout bounds a fresh read of a release dialog, with a little more for
+// each further lock; faultTimeout bounds the breaking or mending of a demo node.
 const (
 	readTimeout  = 500 * time.Millisecond
+	readEach     = 2 * time.Millisecond
 	faultTimeout = 10 * time.Second
 )
 
@@ -27,10 +29,12 @@ const (
 type world struct {
 	ctx    context.Context
 	source Source
-	lab    Lab
-	audit  Audit
-	out    io.Writer
-	now    func() time.Time
+	// recording is the source if it has a player, else nil.
+	recording Recording
+	lab       Lab
+	audit     Audit
+	out       io.Writer
+	now       func() time.Time
 	// pulse ends in a tickedMsg of that generation after a while.
 	pulse func(gen int, after time.Duration) cmd
 	// crashed takes a panic of a command's goroutine.
@@ -80,18 +84,18 @@ func (w *world) setInterval(d time.Duration) cmd {
 	return w.guarded(func() tea.Msg { w.source.SetInterval(d); return nil })
 }
 
-func (w *world) readLock(id int, key string) cmd {
+func (w *world) readLocks(t ticket, keys ...string) cmd {
 	return w.guarded(func() tea.Msg {
-		ctx, cancel := context.WithTimeout(w.ctx, readTimeout)
+		ctx, cancel := context.WithTimeout(w.ctx, readTimeout+time.Duration(len(keys)-1)*readEach)
 		defer cancel()
-		s, err := w.source.Get(ctx, key)
-		return lockReadMsg{id, s, err, w.now()}
+		s, err := w.source.Get(ctx, keys...)
+		return lockReadMsg{t, s, err, w.now()}
 	})
 }
 
 // execute carries a plan out and records it. The recording belongs to the
 // release: it is made even when nobody is there any more to see it.
-func (w *world) execute(id int, p inspect.Plan, dryRun bool) cmd {
+func (w *world) execute(t ticket, p inspect.Plan, dryRun bool) cmd {
 	return w.guarded(func() tea.Msg {
 		if !w.running.begin() {
 			return nil
@@ -102,7 +106,7 @@ func (w *world) execute(id int, p inspect.Plan, dryRun bool) cmd {
 		if !dryRun && w.audit != nil {
 			err = w.audit(r)
 		}
-		return releasedMsg{id, r, err, w.now()}
+		return releasedMsg{t, r, err, w.now()}
 	})
 }
 
@@ -114,6 +118,44 @@ func (w *world) copyText(s string, what text.Safe) cmd {
 			return noticedMsg{notice{text: "could not copy: " + cleanText(err.Error()), bad: true}, w.now()}
 		}
 		return noticedMsg{notice{text: "copied " + what + ", where the terminal lets programs set its clipboard"}, w.now()}
+	})
+}
+
+// copyJSON hands a snapshot to the clipboard as JSON.
+func (w *world) copyJSON(write WriteJSON, s inspect.Snapshot, what text.Safe) cmd {
+	return w.guarded(func() tea.Msg {
+		var b strings.Builder
+		if err := write(&b, s); err != nil {
+			return noticedMsg{notice{text: "could not copy: " + cleanText(err.Error()), bad: true}, w.now()}
+		}
+		return w.copyText(b.String(), what)()
+	})
+}
+
+// save writes files and tells where they are.
+func (w *world) save(files []file) cmd {
+	return w.guarded(func() tea.Msg {
+		written, err := writeFiles(files)
+		switch {
+		case err != nil:
+			return noticedMsg{notice{text: "not saved: " + cleanText(err.Error()), bad: true}, w.now()}
+		default:
+			return noticedMsg{notice{text: "saved " + listedPaths(written)}, w.now()}
+		}
+	})
+}
+
+// arrange puts locks in order outside the loop.
+func (w *world) arrange(o arranging) cmd {
+	return w.guarded(func() tea.Msg { return arrangedMsg{o.arrange(), w.now()} })
+}
+
+// steer tells the player of the recording something and asks where it stands
+// by then. What do returns is said, if it is not empty.
+func (w *world) steer(do func(Recording) text.Safe) cmd {
+	return w.guarded(func() tea.Msg {
+		said := do(w.recording)
+		return positionMsg{w.recording.Position(), said, w.now()}
 	})
 }
 
@@ -197,6 +239,8 @@ var (
 	quit   cmd = tea.Quit
 	redraw cmd = tea.ClearScreen
 )
+
+func batch(cmds ...cmd) cmd { return tea.Batch(cmds...) }
 
 func setMouse(on bool) cmd {
 	if on {

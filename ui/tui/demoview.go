@@ -2,13 +2,17 @@ package tui
 
 import (
 	"slices"
+	"strings"
+	"time"
 
 	"dlock/demo"
 	"dlock/demo/lab"
+	"dlock/inspect"
 	"dlock/ui/text"
 )
 
-// demoView is the other side of the demo's locks: what each worker does.
+// demoView is the other side of the demo's locks: what each worker does, what
+// the nodes are like, and what to try.
 type demoView struct {
 	list   list[string]
 	latest demo.Status
@@ -24,78 +28,210 @@ func (v *demoView) setData(s demo.Status) {
 	v.list.set(ids)
 }
 
-// sideHeight is what the pane below the workers needs.
-func (v *demoView) sideHeight(l layout) int {
-	if l.boxed {
-		return 8
-	}
-	return 3
+func (v *demoView) setSize(l layout) {
+	v.list.setHeight(max(1, l.body()-v.summaryLines(l)-v.sideLines(l)-2*l.chrome()-1))
 }
 
-func (v *demoView) setSize(l layout) {
-	// beside the columns' names there is the line with the tally
-	v.list.setHeight(max(1, l.body()-v.sideHeight(l)-l.chrome()-1-1))
+func (v *demoView) navigate(a action) bool { return v.list.navigate(a) }
+
+// panel is one part of the demo's screen.
+type panel struct {
+	title, remark text.Safe
+	lines         []string
+	// least is how many lines it is worth having with, the title excluded.
+	least int
 }
 
 func (v *demoView) view(sc *scene) []string {
 	h, w := sc.lay.body(), sc.lay.w
-	s := sc.lab
-	if s == nil {
+	if sc.lab == nil {
 		return fill([]string{newLine(w).add(sc.dim, "  Asking the demo.").String()}, w, h)
 	}
-	side := v.sideHeight(sc.lay)
-	top := h - side
-	out := []string{v.tally(sc, w)}
-	inner := sc.lay.inner()
-	workers := v.workers(sc, inner)
+	out := v.summary(sc, w)
+	panels := v.panels(sc, sc.lay.inner())
+	room := shareLines(panels, h-len(out), sc.lay.chrome())
+	// How many workers can be seen is known only now.
+	v.list.setHeight(room[0] - sc.lay.chrome() - 1)
+	panels[0].lines = v.workers(sc, sc.lay.inner())
+	panels[0].remark = sc.position(v.list.off, v.list.height, len(sc.lab.Workers), panels[0].remark)
+	for i, p := range panels {
+		if room[i] == 0 {
+			continue
+		}
+		if sc.lay.boxed {
+			out = append(out, sc.pane(w, room[i], p.title, p.remark, p.lines)...)
+			continue
+		}
+		out = append(out, sc.rule(w, p.title, p.remark))
+		out = append(out, fill(p.lines, w, room[i]-1)...)
+	}
+	return fill(out, w, h)
+}
+
+// shareLines divides h lines among panels, each with chrome lines of its own:
+// first each gets what it is worth having with, in order, then what it wants,
+// and the first gets what is left. A panel that gets nothing is left out.
+func shareLines(panels []panel, h, chrome int) []int {
+	room := make([]int, len(panels))
+	for i, p := range panels {
+		if need := min(p.least, len(p.lines)) + chrome; need <= h {
+			room[i] = need
+			h -= need
+		}
+	}
+	for i, p := range panels {
+		if room[i] > 0 {
+			more := max(0, min(h, len(p.lines)+chrome-room[i]))
+			room[i] += more
+			h -= more
+		}
+	}
+	if len(room) > 0 && room[0] > 0 {
+		room[0] += h
+	}
+	return room
+}
+
+// panels are the parts of the screen, the workers first, of which only the
+// number is settled.
+func (v *demoView) panels(sc *scene, w int) []panel {
+	s := sc.lab
 	working := 0
 	for _, wk := range s.Workers {
 		if wk.State == demo.Working {
 			working++
 		}
 	}
-	title := "Workers " + itoa(len(s.Workers))
-	remark := itoa(working) + " inside"
-	if from, to := v.list.window(); to-from < len(s.Workers) {
-		remark += "   " + itoa(from+1) + "-" + itoa(to) + " of " + itoa(len(s.Workers))
+	workers := panel{
+		title: "Workers " + itoa(len(s.Workers)), lines: make([]string, 1+len(s.Workers)), least: 4, remark: itoa(working) + " inside",
 	}
-	if sc.lay.boxed {
-		out = append(out, sc.pane(w, top-1, title, remark, workers)...)
-		out = append(out, sc.pane(w, side, "Break things", "F opens the fault menu", v.faultLines(sc, w-4))...)
-		return fill(out, w, h)
+	done := v.doneLines(sc, w)
+	things := panel{title: "Nodes", remark: "F opens the fault menu", lines: v.faultLines(sc, w), least: v.sideLines(sc.lay)}
+	out := []panel{workers}
+	if len(s.Table) > 0 {
+		out = append(out, panel{title: "Ways to lock", remark: cleanText(s.Scenario.Name) + ": " + cleanText(s.Scenario.Does), lines: v.modesTable(sc, w), least: 1 + min(3, len(s.Table))})
 	}
-	out = append(out, sc.rule(w, title, remark))
-	out = append(out, fill(workers, w, top-2)...)
-	out = append(out, sc.rule(w, "Break things", ""))
-	return fill(append(out, v.faultLines(sc, w)...), w, h)
+	if n := v.heldLines(sc.lay); n > 0 {
+		if lines := v.inside(sc, w); len(lines) > 0 {
+			out = append(out, panel{title: "Who was inside, " + spanText(insideSpan), remark: sc.insideRemark(), lines: lines, least: n})
+		}
+	}
+	if n := v.heldLines(sc.lay); n > 0 && len(s.Inside) == 0 {
+		if lines := v.held(sc, w); len(lines) > 0 {
+			out = append(out, panel{title: "Who held what, last " + spanText(demoSpan), remark: "as the nodes tell", lines: lines, least: n})
+		}
+	}
+	out = append(out, things)
+	if len(done) > 0 {
+		out = append(out, panel{title: "What was done to it", remark: plural(len(s.Faults), "fault lasts", "faults last"), lines: done, least: 1})
+	}
+	return out
 }
 
-// tally is what has happened in the demo, in numbers.
-func (v *demoView) tally(sc *scene, w int) string {
-	s := sc.lab
-	l := newLine(w).add(sc.plain, " ")
-	if w >= 100 {
-		l.add(sc.dim, cleanText(string(s.Kind))+" nodes, ttl "+text.Duration(s.TTL)+", running "+coarse(sc.now, s.Started)+"   ")
+// demoSpan is how far back the demo's lanes go.
+const demoSpan = 30 * time.Second
+
+// heldLines is how many lines the lanes of the locks get at least, 0 where
+// there is no room for them.
+func (v *demoView) heldLines(l layout) int {
+	switch {
+	case l.body() >= 28:
+		return 9
+	case l.body() >= 19:
+		return 5
+	default:
+		return 0
 	}
-	l.add(sc.plain, "grants ").add(sc.strong, text.Count(s.Grants))
-	l.add(sc.plain, "  contended ").add(sc.strong, text.Count(s.Contended))
-	l.add(sc.plain, "  no quorum ").add(sc.strong, text.Count(s.NoQuorum))
-	l.add(sc.plain, "  lost ").add(sc.strong, text.Count(s.Losses))
+}
+
+// held has a lane for each lock, with a letter for each worker.
+func (v *demoView) held(sc *scene, w int) []string {
+	if !sc.loaded {
+		return nil
+	}
+	locks := make([]*inspect.Lock, 0, len(sc.snap.Locks))
+	labelW := 8
+	for i := range sc.snap.Locks {
+		l := &sc.snap.Locks[i]
+		if len(l.History) == 0 && l.State == inspect.Expired {
+			continue
+		}
+		locks = append(locks, l)
+		labelW = max(labelW, min(w/4, text.Width(keyText(l.ID.Key))))
+	}
+	// By name, so that a lane stays where it is.
+	slices.SortFunc(locks, func(a, b *inspect.Lock) int { return strings.Compare(a.ID.Key, b.ID.Key) })
+	locks = locks[:min(len(locks), 30)]
+	win := window{from: sc.now.Add(-demoSpan), to: sc.now, cells: max(0, w-labelW-1)}
+	letters := newLetters()
+	var out []string
+	for _, l := range locks {
+		s := storyOf(l)
+		one := s.lane(sc, letters, win)
+		ln := newLine(w).add(sc.plain, sc.g.fit.FitMiddle(one.label, labelW)+" ")
+		one.draw(ln, win)
+		out = append(out, ln.String())
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return append([]string{newLine(w).add(sc.dim, sc.g.fit.Truncate(letters.legend(w), w)).String()}, out...)
+}
+
+// sideLines is how many lines the nodes and what to try get.
+func (v *demoView) sideLines(l layout) int {
+	if l.boxed {
+		return 5
+	}
+	return 2
+}
+
+func (v *demoView) summaryLines(l layout) int {
+	if l.boxed {
+		return 2
+	}
+	return 1
+}
+
+// summary is what runs, and what has happened in numbers.
+func (v *demoView) summary(sc *scene, w int) []string {
+	s := sc.lab
+	var out []string
+	if v.summaryLines(sc.lay) > 1 {
+		l := newLine(w).add(sc.plain, " ")
+		if s.Mode != "" {
+			l.add(sc.strong, cleanText(s.Scenario.Name)).add(sc.plain, " by ").add(sc.strong, cleanText(string(s.Mode))).add(sc.plain, "   ")
+		}
+		l.add(sc.plain, cleanText(string(s.Kind))+" nodes")
+		l.add(sc.plain, "   ttl "+text.Duration(s.TTL)+"   running "+coarse(sc.now, s.Started)+"   "+plural(len(s.Workers), "worker", "workers")+" on "+plural(len(s.Nodes), "node", "nodes"))
+		out = append(out, l.String())
+	}
+	l := newLine(w).add(sc.plain, " ")
+	number := func(label text.Safe, n uint64, st style) {
+		if label != "grants " {
+			label = "  " + label
+		}
+		l.add(sc.plain, label).add(st, text.Count(n))
+	}
+	number("grants ", s.Grants, sc.strong)
+	number("contended ", s.Contended, sc.strong)
+	number("no quorum ", s.NoQuorum, sc.strong)
+	number("lost ", s.Losses, sc.strong)
 	st := sc.strong
 	if s.Violations > 0 {
 		st = sc.alarm
 	}
-	l.add(sc.plain, "  two inside at once ").add(st, text.Count(s.Violations))
-	return l.String()
+	number("two inside at once ", s.Violations, st)
+	return append(out, l.String())
 }
 
 // workers is one row per worker.
 func (v *demoView) workers(sc *scene, w int) []string {
 	s := sc.lab
-	wide := w >= 94
-	nameW, resW := 14, max(12, w/4)
-	if wide {
-		nameW = 20
+	nameW, resW := 8, 8
+	for i := range s.Workers {
+		nameW = max(nameW, min(20, text.Width(text.CleanMax(s.Workers[i].Name, 60))))
+		resW = max(resW, min(w/3, text.Width(cleanKey(s.Workers[i].Resource))))
 	}
 	out := []string{newLine(w).add(sc.dim, "  "+text.Fit("WORKER", nameW)+" "+text.Fit("DOES", 9)+" "+text.Fit("LOCK", resW)+" "+text.FitRight("FENCE", 7)+" "+text.FitRight("FOR", 6)+"  NOTE").String()}
 	from, to := v.list.window()
@@ -120,7 +256,7 @@ func (v *demoView) workers(sc *scene, w int) []string {
 		if k.Fence > 0 {
 			fence = text.Clean(formatInt(k.Fence))
 		}
-		ln.add(sc.plain, text.FitRight(fence, 7)+" "+text.FitRight(age(sc.now, k.Since), 6)+"  ")
+		ln.add(sc.plain, sc.g.fit.FitRight(fence, 7)+" "+text.FitRight(age(sc.now, k.Since), 6)+"  ")
 		ln.add(sc.dim, sc.g.fit.Truncate(cleanText(k.Note), w-ln.used))
 		out = append(out, ln.String())
 	}
@@ -135,6 +271,10 @@ func (k *kit) workerGlyph(s demo.WorkerState) (text.Safe, style) {
 		return k.g.leftover, k.plain
 	case demo.Lost:
 		return k.g.silent, k.weak
+	case demo.Stopped:
+		return k.g.stuck, k.weak
+	case demo.Crashed:
+		return k.g.split, k.weak
 	default:
 		return k.g.free, k.dim
 	}
@@ -159,6 +299,9 @@ func (v *demoView) faultLines(sc *scene, w int) []string {
 		nodes.raw(piece.piece(), piece.used)
 	}
 	out := []string{nodes.String()}
+	if pair := v.pairLine(sc, w); pair != "" {
+		out = append(out, pair)
+	}
 	if !sc.lay.boxed {
 		return append(out, newLine(w).add(sc.dim, " F k 1 kills node 1 or brings it back, F w 1 empties it, F p 1 freezes it").String())
 	}

@@ -1,6 +1,7 @@
 // Package tui is the live terminal interface: the locks, one lock in full,
-// the nodes, the events and, over a demo, its workers; and the dialog that
-// force-releases a lock.
+// the nodes, the events, a timeline, the findings, the owners and, over a demo,
+// its workers; the command line; and the dialogs that force-release one lock or
+// several. Over a [Recording] the same screens show the past.
 //
 // Data flows one way:
 //

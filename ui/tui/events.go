@@ -16,9 +16,15 @@ type eventsView struct {
 	// only, when set, keeps the events of one lock.
 	only   inspect.ID
 	follow bool
+	// past is that lock's story, drawn above its events.
+	past []story
 }
 
 func (v *eventsView) setData(s *inspect.Snapshot) {
+	v.past = nil
+	if v.only.Key != "" {
+		v.past = gatherStories(s, v.only, true, time.Time{})
+	}
 	n := len(s.Events)
 	v.shown = make([]int, 0, n)
 	ids := make([]uint64, 0, n)
@@ -61,30 +67,37 @@ func (v *eventsView) selected(s *inspect.Snapshot) (inspect.Event, bool) {
 func (v *eventsView) view(sc *scene) []string {
 	h, w := sc.lay.body(), sc.lay.inner()
 	wide := w >= 94
-	timeW, keyW, nodeW := text.Width(clock(time.Unix(0, 0), sc.fineEvents())), max(16, w*3/10), 4
-	if wide {
-		keyW, nodeW = max(24, w*32/100), 5
-	}
-	var content []string
-	head := newLine(w).add(sc.dim, "  "+text.Fit("TIME", timeW)+" "+text.Fit("EVENT", 11)+" "+text.Fit("LOCK", keyW)+" "+text.Fit("NODE", nodeW)+" OWNER, DETAIL")
-	content = append(content, head.String())
+	content := v.lanes(sc, w, h-sc.lay.chrome()-1)
+	v.list.setHeight(h - sc.lay.chrome() - 1 - len(content))
 	from, to := v.list.window()
+	// What an event is about gets the room it needs, up to a point.
+	timeW, keyW, nodeW := text.Width(clock(time.Unix(0, 0), sc.fineEvents())), 8, 4
 	for i := from; i < to; i++ {
 		e := &sc.snap.Events[v.shown[i]]
-		ln := newLine(w)
-		if i == v.list.cur && !v.follow {
-			ln.over = &sc.cursor
-			ln.add(sc.plain, sc.g.cursor+" ")
-		} else {
-			ln.add(sc.plain, "  ")
-		}
+		keyW = max(keyW, min(w*45/100, text.Width(keyText(e.Key))))
+		nodeW = max(nodeW, min(10, text.Width(text.CleanMax(e.Node, 40))))
+	}
+	if v.only.Key != "" {
+		keyW = 0 // it stands in the title
+	}
+	head := newLine(w).add(sc.dim, "  "+text.Fit("TIME", timeW)+" "+text.Fit("EVENT", 11)+" ")
+	if keyW > 0 {
+		head.add(sc.dim, text.Fit("LOCK", keyW)+" ")
+	}
+	head.add(sc.dim, text.Fit("NODE", nodeW)+" OWNER, DETAIL")
+	content = append(content, head.String())
+	for i := from; i < to; i++ {
+		e := &sc.snap.Events[v.shown[i]]
+		ln := sc.row(w, i == v.list.cur && !v.follow)
 		ln.add(sc.dim, sc.g.fit.Fit(clock(e.At, sc.fineEvents()), timeW)+" ")
 		ln.add(sc.eventStyle(e.Kind), sc.g.fit.Fit(eventWord(e), 11)).add(sc.plain, " ")
 		key := text.Safe("-")
 		if e.Key != "" {
 			key = keyText(e.Key)
 		}
-		ln.add(sc.plain, sc.g.fit.FitMiddle(key, keyW)+" ")
+		if keyW > 0 {
+			ln.add(sc.plain, sc.g.fit.FitMiddle(key, keyW)+" ")
+		}
 		node := text.Safe("-")
 		if e.Node != "" {
 			node = text.CleanMax(e.Node, 40)
@@ -95,7 +108,10 @@ func (v *eventsView) view(sc *scene) []string {
 	}
 	if len(v.shown) == 0 {
 		s := text.Safe("Nothing has happened since dlock began to watch.")
-		if v.only.Key != "" || !v.filter.empty() {
+		switch {
+		case v.only.Key != "" && v.filter.empty():
+			s = "Nothing has been seen to happen to it since dlock began to watch. esc goes back."
+		case !v.filter.empty():
 			s = join(": ", "No event passes the filter", v.filter.unknown(target(sc).Nodes)) + ". esc clears it."
 		}
 		content = append(content, newLine(w).String(), newLine(w).add(sc.dim, "  "+s).String())
@@ -122,6 +138,29 @@ func (v *eventsView) view(sc *scene) []string {
 		return sc.pane(sc.lay.w, h, title, remark, content)
 	}
 	return append([]string{sc.rule(w, title, remark)}, fill(content, w, h-1)...)
+}
+
+// lanes shows who had the lock whose events are listed, in at most a third of
+// the room.
+func (v *eventsView) lanes(sc *scene, w, room int) []string {
+	labelW := min(30, w/4)
+	win := window{from: sc.now.Add(-spans[fittingSpan(sc.now.Sub(sc.since))]), to: sc.now, cells: max(0, w-labelW-4)}
+	var out []string
+	for i := range v.past {
+		lanes := v.past[i].ownerLanes(sc, win)
+		for j := range lanes {
+			if len(out) >= room/3-2 {
+				break
+			}
+			out = append(out, drawLane(sc, &lanes[j], win, labelW, false))
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	head := newLine(w).add(sc.dim, "  "+text.Fit("OWNER", labelW)+" ")
+	win.ruler(head, sc.dim)
+	return append(append([]string{head.String()}, out...), newLine(w).String())
 }
 
 // fineEvents reports whether tenths of a second say anything about when

@@ -13,6 +13,8 @@ import (
 type filter struct {
 	source string
 	terms  []filterTerm
+	// self is this machine's name, lower case, for is:mine.
+	self string
 }
 
 type filterTerm struct {
@@ -23,10 +25,31 @@ type filterTerm struct {
 
 // filterFields are the words that may stand before a colon. Keys are full of
 // colons, so everything else is plain text.
-var filterFields = []string{"state", "owner", "node", "flag", "lib"}
+var filterFields = []string{"state", "owner", "node", "flag", "library", "lib", "kind", "is"}
 
-// parseFilter reads "text !text state:x owner:x node:x flag:x lib:x". There is
-// no text it refuses.
+// presets are the operands of is:, the questions that are asked most often.
+var presets = []string{"trouble", "no-expiry", "waiting", "mine"}
+
+// nextPreset turns a filter's text to the next preset, and after the last one
+// to none. Other words stay.
+func nextPreset(source string) string {
+	at := -1
+	words := slices.DeleteFunc(strings.Fields(source), func(word string) bool {
+		i := slices.Index(presets, strings.TrimPrefix(word, "is:"))
+		if i < 0 || !strings.HasPrefix(word, "is:") {
+			return false
+		}
+		at = i
+		return true
+	})
+	if at+1 < len(presets) {
+		words = append(words, "is:"+presets[at+1])
+	}
+	return strings.Join(words, " ")
+}
+
+// parseFilter reads "text !text state:x owner:x node:x flag:x library:x kind:x
+// is:x", where lib: is short for library:. There is no text it refuses.
 func parseFilter(s string) filter {
 	f := filter{source: s}
 	for _, word := range strings.Fields(s) {
@@ -38,6 +61,9 @@ func parseFilter(s string) filter {
 		for _, name := range filterFields {
 			if v, ok := strings.CutPrefix(t.value, name+":"); ok {
 				t.field, t.value = name, v
+				if name == "lib" {
+					t.field = "library"
+				}
 				break
 			}
 		}
@@ -64,6 +90,11 @@ func (f filter) unknown(nodes []inspect.NodeStatus) text.Safe {
 				continue
 			}
 			return "no such node: " + cleanText(t.value)
+		case "is":
+			if t.value == "mine" && f.self == "" {
+				return "this machine's name is not known"
+			}
+			known = presets
 		default:
 			continue
 		}
@@ -87,21 +118,25 @@ func (f filter) empty() bool { return len(f.terms) == 0 }
 // lock reports whether a lock passes.
 func (f filter) lock(l *inspect.Lock) bool {
 	for _, t := range f.terms {
-		if t.lock(l) == t.not {
+		if t.lock(l, f.self) == t.not {
 			return false
 		}
 	}
 	return true
 }
 
-func (t filterTerm) lock(l *inspect.Lock) bool {
+func (t filterTerm) lock(l *inspect.Lock, self string) bool {
 	switch t.field {
 	case "state":
 		return containsFold(string(l.State), t.value) || l.State == inspect.Expired && containsFold(string(inspect.Released), t.value) || l.State != inspect.Expired && hasFlag(l, t.value)
 	case "flag":
 		return hasFlag(l, t.value)
-	case "lib":
-		return containsFold(l.Library, t.value) || containsFold(l.Kind, t.value)
+	case "library":
+		return containsFold(l.Library, t.value) || slices.ContainsFunc(l.Candidates, func(c string) bool { return containsFold(c, t.value) })
+	case "kind":
+		return containsFold(l.Kind, t.value)
+	case "is":
+		return isPreset(l, t.value, self)
 	case "owner":
 		return hasOwner(l, t.value)
 	case "node":
@@ -114,6 +149,46 @@ func (t filterTerm) lock(l *inspect.Lock) bool {
 	default:
 		return containsFold(l.ID.Key, t.value) || hasOwner(l, t.value)
 	}
+}
+
+// isPreset reports whether a preset, which may be typed in part, lets a lock
+// pass.
+func isPreset(l *inspect.Lock, value, self string) bool {
+	for _, name := range presets {
+		if !strings.HasPrefix(name, value) {
+			continue
+		}
+		switch name {
+		case "trouble":
+			return inTrouble(l)
+		case "no-expiry":
+			return l.State != inspect.Expired && l.Has(inspect.NoExpiry)
+		case "waiting":
+			return l.Waiters.Known && l.Waiters.Value > 0
+		case "mine":
+			return self != "" && slices.ContainsFunc(l.Owners, func(o inspect.Owner) bool { return ofHost(&o, self) })
+		}
+	}
+	return false
+}
+
+// inTrouble reports whether somebody should have a look at a lock: something
+// that not every lock goes through near its end.
+func inTrouble(l *inspect.Lock) bool {
+	t := l.Trouble()
+	return t < 5 || t == 6
+}
+
+// ofHost reports whether an owner says that it runs on a machine. Names end in
+// a process number, and one of the two host names may be a full one.
+func ofHost(o *inspect.Owner, self string) bool {
+	host := o.Host
+	if host == "" {
+		host, _, _ = strings.Cut(o.Name, ":")
+	}
+	short, _, _ := strings.Cut(host, ".")
+	self, _, _ = strings.Cut(self, ".")
+	return short != "" && equalFold(short, self)
 }
 
 func hasFlag(l *inspect.Lock, value string) bool {
@@ -146,14 +221,16 @@ func (f filter) event(e *inspect.Event) bool {
 
 func (t filterTerm) event(e *inspect.Event) bool {
 	switch t.field {
-	case "state", "flag":
+	case "state", "flag", "kind":
 		return containsFold(string(e.Kind), t.value)
 	case "owner":
 		return containsFold(e.Owner, t.value) || containsFold(e.Token, t.value)
 	case "node":
 		return equalFold(e.Node, t.value)
-	case "lib":
+	case "library":
 		return false
+	case "is":
+		return t.value == "no-expiry" && e.Kind == inspect.WentNoTTL || t.value == "trouble" && notable(e.Kind)
 	default:
 		return containsFold(e.Key, t.value) || containsFold(string(e.Kind), t.value) || containsFold(e.Node, t.value) ||
 			containsFold(e.Owner, t.value) || containsFold(e.Text, t.value)

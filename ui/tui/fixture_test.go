@@ -9,7 +9,9 @@ import (
 
 	"dlock/demo"
 	"dlock/demo/lab"
+	"dlock/demo/store"
 	"dlock/inspect"
+	"dlock/inspect/dialect"
 )
 
 // t0 is the moment of every fixed screen.
@@ -61,6 +63,7 @@ func lockOf(key, answers string, state inspect.State, ttl time.Duration, flags .
 		l.Copies = append(l.Copies, cp)
 	}
 	if len(a.Votes) > 0 {
+		a.Holds, a.Loss = state == inspect.Held, in(ttl)
 		l.Owners = append(l.Owners, a)
 	}
 	if len(b.Votes) > 0 {
@@ -104,6 +107,21 @@ func incident() inspect.Snapshot {
 	hostile := lockOf("lock:\x1b[2J\x1b]52;c;aGk=\x07evil\r\n\u202e\x9b注文:42", "hhuhh", inspect.Held, 7*time.Second)
 	hostile.Owners[0].Name = "ho\x00st\u202e:1"
 	cjk := lockOf("lock:注文:決済:🔒", "hhuhh", inspect.Held, 24*time.Second)
+	split.History = []inspect.Event{
+		{At: ago(130 * time.Second), Kind: inspect.Taken, Token: tokenA, Owner: "worker-7f9c:4411", Text: "5 of 5 nodes"},
+		{At: ago(110 * time.Second), Kind: inspect.Renewed, Token: tokenA, Owner: "worker-7f9c:4411", Text: "30s left"},
+		{At: ago(90 * time.Second), Kind: inspect.Renewed, Token: tokenA, Owner: "worker-7f9c:4411", Text: "30s left"},
+		{At: ago(21 * time.Second), Kind: inspect.Renewed, Token: tokenA, Owner: "worker-7f9c:4411", Text: "30s left"},
+		{At: ago(1300 * time.Millisecond), Kind: inspect.WentSplit, Token: tokenA, Owner: "worker-7f9c:4411", Text: "the nodes disagree"}}
+	held.History = []inspect.Event{
+		{At: ago(200 * time.Second), Kind: inspect.Taken, Token: "t1", Owner: "api-2:88"},
+		{At: ago(100 * time.Second), Kind: inspect.HandedOver, Token: "t2", Owner: "api-4:12", Text: "from api-2:88"},
+		{At: ago(60 * time.Second), Kind: inspect.Ended, Token: "t2", Owner: "api-4:12"},
+		{At: ago(40 * time.Second), Kind: inspect.Taken, Token: "t3", Owner: "api-2:88"},
+		{At: ago(17700 * time.Millisecond), Kind: inspect.HandedOver, Token: tokenA, Owner: "worker-7f9c:4411", Text: "from api-2:88"}}
+	held.Stats = inspect.Stats{Holds: 3, Total: 163 * time.Second, Longest: 100 * time.Second, Waits: 2, WaitTotal: 3 * time.Second, LongestWait: 2 * time.Second}
+	held.WaiterList = []dialect.Waiter{{Token: tokenB, Owner: "api-2:88", Since: ago(4 * time.Second), Until: t0.Add(6 * time.Second)}, {Token: "0b13cc41-93aa-4c1e-8e0b-55d1c02f0142", Owner: "api-4:12", Since: ago(2 * time.Second)}, {Token: "77be"}}
+	held.Companions = []inspect.Companion{{Key: "lock:fence:{lock:orders:settle:us-east}", Of: held.ID.Key, Role: dialect.RoleFence, Type: "string"}, {Key: "lock:queue:{lock:orders:settle:us-east}", Of: held.ID.Key, Role: dialect.RoleQueue, Type: "zset"}}
 	gone := lockOf("lock:cart:checkout:88017", "ffuff", inspect.Expired, 0)
 	gone.HeldSince = time.Time{}
 
@@ -118,7 +136,13 @@ func incident() inspect.Snapshot {
 		Seq: 7, At: ago(200 * time.Millisecond), Interval: 2 * time.Second,
 		Target: inspect.Target{Topology: inspect.Redlock, Quorum: 3, Nodes: nodes},
 		Locks:  []inspect.Lock{split, noTTL, stuck, weak, unknown, exp, left, long, held, hostile, cjk, gone},
-		Scan:   inspect.Progress{Match: []string{"lock:*"}, Keys: 12400, Passes: 3},
+		Findings: []inspect.NodeFinding{
+			{Finding: inspect.Finding{ID: "replica-voter", Severity: inspect.High, Text: "n5 is a read-only replica of n1: it repeats its master's vote and has none of its own. Of 5 votes only 4 are independent, so the quorum of 3 is not what it seems.", Advice: "Replace it by a server that replicates nothing."}, Nodes: []string{"n5"}},
+			{Finding: inspect.Finding{ID: "eviction", Severity: inspect.High, Text: "n5 drops any key (allkeys-lru) when its memory is full: a lock can vanish before its time.", Advice: "Set maxmemory-policy noeviction, or keep locks on a server of their own."}, Nodes: []string{"n5"}},
+			{Finding: inspect.Finding{ID: "clock-offset", Severity: inspect.Medium, Text: "The clock of n5 is 381ms (± 2ms) ahead of that of n2, and a lock of 10s allows for 102ms of drift.", Advice: "A steady difference ends no lock early; keep the clocks together all the same, since a clock that is put right in one step does."}, Nodes: []string{"n2", "n5"}},
+			{Finding: inspect.Finding{ID: "no-persistence", Severity: inspect.Medium, Text: "n1 keeps nothing on disk (no append-only file, no save points): after a restart it has no locks, and grants them again.", Advice: "Set appendonly yes, or keep it out of use for the longest time to live after each restart."}, Nodes: []string{"n1"}},
+		},
+		Scan: inspect.Progress{Match: []string{"lock:*"}, Keys: 12400, Passes: 3},
 		Events: []inspect.Event{
 			{At: ago(51 * time.Second), Kind: inspect.NodeWentUp, Node: "n5"},
 			{At: ago(40 * time.Second), Kind: inspect.Released, Key: "lock:cart:checkout:88017", Owner: "api-4:12", Text: "held for 8.2s"},
@@ -129,6 +153,73 @@ func incident() inspect.Snapshot {
 			{At: ago(1300 * time.Millisecond), Kind: inspect.WentSplit, Key: "lock:orders:settle:eu-west", Node: "n4", Owner: "api-2:88", Text: "worker-7f9c:4411 lost n4"},
 		},
 	}
+}
+
+// kinds is the incident with locks of other kinds and libraries beside it.
+func kinds() inspect.Snapshot {
+	readers := lockOf("lock:report:yearly", "hhuhh", inspect.Held, 25*time.Second)
+	readers.Library, readers.Kind, readers.Type, readers.Shared = "redisson", dialect.ReadWrite, "hash", true
+	readers.Confidence, readers.Habits = dialect.Certain, dialect.Habits{Renews: 10 * time.Second, Recreates: true}
+	readers.Owners = nil
+	for i, name := range []string{"reader-a", "reader-b", "reader-c"} {
+		readers.Owners = append(readers.Owners, inspect.Owner{Token: name + ":1", Name: name, Thread: "1", Mode: "read", Count: i + 1, Votes: []string{"n1", "n2", "n4", "n5"}, Holds: true, Loss: in(25 * time.Second), Expiry: in(25 * time.Second), Until: t0.Add(25 * time.Second)})
+	}
+	maybe := lockOf("jobs:import", "hhuhh", inspect.Held, 11*time.Second)
+	maybe.Library, maybe.Candidates, maybe.Confidence, maybe.Owners[0].Name = "redis-py/redsync", []string{"redis-py", "redsync", "redislock"}, dialect.Possible, ""
+	orphan := inspect.Lock{ID: inspect.ID{Key: "redisson_lock_queue:{pay}"}, Resource: "redisson_lock_queue:{pay}", Library: "redisson", Kind: dialect.Fair, Type: "list", State: inspect.Expired, Votes: inspect.Votes{Need: 3, Of: 5},
+		Companion: &inspect.Companion{Key: "redisson_lock_queue:{pay}", Of: "pay", Role: dialect.RoleQueue, Type: "list"}, Waiters: inspect.Known(4)}
+	for i := range 5 {
+		orphan.Copies = append(orphan.Copies, inspect.Copy{Node: "n" + string(rune('1'+i)), Answer: inspect.AnswerFree, SampledAt: ago(300 * time.Millisecond)})
+	}
+	s := incident()
+	s.Locks = append(s.Locks, maybe, readers, orphan)
+	return s
+}
+
+// nothing is a deployment that is well and has no lock.
+func nothing() inspect.Snapshot {
+	s := incident()
+	s.Locks, s.Events, s.Findings, s.Complete = nil, nil, nil, true
+	for i := range s.Target.Nodes {
+		n := &s.Target.Nodes[i]
+		n.State, n.Error, n.Locks, n.Denied = inspect.NodeUp, "", inspect.Known(0), nil
+	}
+	s.Scan.Keys = 0
+	return s
+}
+
+// unreached is a deployment of which too little answers, for one reason each.
+func unreached() inspect.Snapshot {
+	s := nothing()
+	s.Complete = false
+	for i, why := range []string{"dial: connect: connection refused (nothing listens there)", "dial: lookup redis-b.prod: no such host", "dial: no connection in time", "NOAUTH Authentication required."} {
+		n := &s.Target.Nodes[i]
+		n.State, n.Error, n.Since, n.NextTry = inspect.NodeDown, why, ago(9*time.Second), t0.Add(time.Duration(i)*4*time.Second)
+	}
+	s.Target.Nodes[3].State = inspect.NodeDenied
+	return s
+}
+
+// cluster is a deployment in which each lock is on one of several nodes.
+func cluster() inspect.Snapshot {
+	s := nothing()
+	s.Target.Topology, s.Target.Quorum = inspect.Cluster, 1
+	s.Target.Nodes = s.Target.Nodes[:3]
+	for i := range s.Target.Nodes {
+		n := &s.Target.Nodes[i]
+		n.Role, n.Replicas, n.ReplicaLag = "master", inspect.Known(i), inspect.Known(time.Duration(i)*700*time.Millisecond)
+		l := lockOf("lock:{slot"+n.Name+"}:job", "h", inspect.Held, 12*time.Second)
+		l.Copies[0].Node, l.Owners[0].Votes = n.Name, []string{n.Name}
+		s.Locks = append(s.Locks, l)
+	}
+	down := &s.Target.Nodes[2]
+	down.State, down.Error, down.Since = inspect.NodeDown, "no answer in time", ago(9*time.Second)
+	down.Replicas, down.ReplicaLag = inspect.Maybe[int]{}, inspect.Maybe[time.Duration]{}
+	l := lockOf("lock:{slotn3}:job", "u", inspect.Unknown, 12*time.Second)
+	l.Copies[0].Node = "n3"
+	s.Locks[2], s.Complete = l, false
+	s.Findings = []inspect.NodeFinding{{Finding: inspect.Finding{ID: "shard-down", Severity: inspect.High, Text: "n3 (redis-c.prod:6379) does not answer: what is locked in its 5461 of 16384 slots cannot be seen or taken.", Advice: "Bring it back, or let a replica take over; until then no lock there is known to be free."}, Nodes: []string{"n3"}}}
+	return s
 }
 
 // fakeSource answers from values and counts what it is asked.
@@ -234,6 +325,21 @@ func demoStatus() demo.Status {
 		Nodes: []lab.Status{
 			{Name: "n1", Addr: "127.0.0.1:7001", State: lab.Up}, {Name: "n2", Addr: "127.0.0.1:7002", State: lab.Up},
 			{Name: "n3", Addr: "127.0.0.1:7003", State: lab.Down}, {Name: "n4", Addr: "127.0.0.1:7004", State: lab.Up}, {Name: "n5", Addr: "127.0.0.1:7005", State: lab.Paused},
+		},
+		Scenario: demo.Scenarios[0], Mode: demo.Fenced, Store: "sqlite",
+		Table: []demo.ModeTally{
+			{Mode: demo.Naive, Ran: 12 * time.Second, Operations: 410, Writes: 388, WaitP50: 4 * time.Millisecond, WaitP99: 310 * time.Millisecond, Contended: 90, DoubleEntries: 17, Store: store.Audit{Entries: 388, Oversold: 12, Lost: 5}},
+			{Mode: demo.Redlock, Ran: 9 * time.Second, Operations: 222, Writes: 220, WaitP50: 9 * time.Millisecond, WaitP99: 420 * time.Millisecond, DoubleEntries: 1, Losses: 1, Voided: []string{"stop"}, Store: store.Audit{Lost: 1}},
+			{Mode: demo.Fenced, Ran: 20 * time.Second, Operations: 580, Writes: 571, WaitP50: 9 * time.Millisecond, WaitP99: 433 * time.Millisecond, Refused: 2, Losses: 2},
+		},
+		Faults: []demo.ActiveFault{{Name: "kill", Target: "n3", Since: ago(8 * time.Second)}, {Name: "slow", Target: "n1", By: 80 * time.Millisecond, Since: ago(3 * time.Second)}},
+		Events: []demo.Event{{At: ago(8 * time.Second), Text: "n3 was killed"}, {At: ago(3 * time.Second), Text: "everything sent to n1 arrives 80ms later"}},
+		Inside: []demo.Visit{
+			{Worker: "worker-2", Resource: "stock:phone", Fence: 210, From: ago(18 * time.Second), To: ago(14 * time.Second)},
+			{Worker: "worker-1", Resource: "stock:phone", Fence: 211, From: ago(13 * time.Second), To: ago(6 * time.Second), StoppedAt: ago(11 * time.Second), WokenAt: ago(7 * time.Second), LeaseEnded: ago(8 * time.Second)},
+			{Worker: "worker-3", Resource: "ledger", Fence: 207, From: ago(16 * time.Second), To: ago(4 * time.Second)},
+			{Worker: "worker-4", Resource: "stock:phone", Fence: 212, From: ago(7500 * time.Millisecond), To: ago(5 * time.Second), Double: true},
+			{Worker: "worker-1", Resource: "stock:phone", Fence: 213, From: ago(800 * time.Millisecond)},
 		},
 		Grants: 212, Contended: 176, NoQuorum: 9, Losses: 3,
 	}

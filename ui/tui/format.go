@@ -73,9 +73,14 @@ func lastRunes(s string, n int) string {
 // ownerText is who an owner is: its name, else its token. One whose token is
 // only known from nodes that have gone silent since is not said to hold it.
 func ownerText(k *kit, o inspect.Owner) text.Safe {
+	// A short value is more likely to be a name that somebody chose.
+	const short = 20
 	who := shortToken(k, o.Token)
-	if o.Name != "" {
+	switch u := unique(o.Token); {
+	case o.Name != "":
 		who = cleanKey(o.Name)
+	case u != "" && utf8.RuneCountInString(u) <= short:
+		who = cleanKey(u)
 	}
 	if len(o.Votes) == 0 {
 		return "was " + who
@@ -91,25 +96,107 @@ func onNodes(o inspect.Owner) text.Safe {
 	return "on " + listed(o.Votes)
 }
 
-// ownersText is everybody who claims the lock, for one cell.
+// ownersText is everybody who claims the lock or shares it, for one cell.
 func ownersText(k *kit, l inspect.Lock) text.Safe {
-	switch len(l.Owners) {
-	case 0:
-		if l.State == inspect.Expired {
-			return "-"
+	return join(" + ", claimants(k, &l)...)
+}
+
+// claimants are those whose names belong into a lock's row: whoever holds it or
+// would, and of several that claim it or share it each one.
+func claimants(k *kit, l *inspect.Lock) []text.Safe {
+	switch {
+	case l.Companion != nil:
+		return []text.Safe{cleanText(string(l.Companion.Role)) + " of " + keyText(l.Companion.Of)}
+	case len(l.Owners) == 0 && l.State == inspect.Expired:
+		return []text.Safe{"-"}
+	case len(l.Owners) == 0 && l.Anonymous:
+		return []text.Safe{"(recorded nowhere)"}
+	case len(l.Owners) == 0:
+		return []text.Safe{"?"}
+	}
+	named := l.Owners
+	if holders := l.Holders(); !contested(l) {
+		named = named[:max(1, len(holders))]
+	}
+	const most = 8 // more do not fit into any row
+	parts := make([]text.Safe, 0, min(most, len(named)))
+	for i := range named[:min(most, len(named))] {
+		parts = append(parts, ownerText(k, named[i])+modeMark(&named[i]))
+	}
+	if more := len(named) - len(parts); more > 0 {
+		parts = append(parts, itoa(more)+" more")
+	}
+	return parts
+}
+
+// modeMark tells readers from writers.
+func modeMark(o *inspect.Owner) text.Safe {
+	switch o.Mode {
+	case "":
+		return ""
+	case "read":
+		return " (r)"
+	case "write":
+		return " (w)"
+	default:
+		return " (" + text.CleanMax(o.Mode, 8) + ")"
+	}
+}
+
+// fitOwners is ownersText for a cell of w cells: where not all of it fits, as
+// many names as can be told still, and how many there are.
+func fitOwners(k *kit, l *inspect.Lock, w int) text.Safe {
+	parts := claimants(k, l)
+	all := join(" + ", parts...)
+	if text.Width(all) <= w || len(parts) < 2 {
+		return all
+	}
+	const least = 6 // cells that a name can be told by
+	for n := len(parts); n > 0; n-- {
+		rest := text.Safe("")
+		if n < len(parts) {
+			rest = " +" + text.Count(max(len(parts), len(l.Holders()))-n)
 		}
-		return "?"
-	case 1:
-		return ownerText(k, l.Owners[0])
+		room := w - text.Width(rest)
+		whole := join(" + ", parts[:n]...)
+		switch {
+		case text.Width(whole) <= room:
+			return whole + rest
+		case n == 1:
+			return k.g.fit.Truncate(whole, room) + rest
+		case contested(l) && room-3*(n-1) >= least*n:
+			// Of those who claim it each one matters.
+			return join(" + ", shareOut(k, parts[:n], room-3*(n-1))...) + rest
+		}
 	}
-	if !contested(&l) {
-		return ownerText(k, l.Owners[0])
+	return all
+}
+
+// shareOut cuts texts so that together they fit into w cells, the longer ones
+// first.
+func shareOut(k *kit, parts []text.Safe, w int) []text.Safe {
+	out := make([]text.Safe, len(parts))
+	left := len(parts)
+	done := make([]bool, len(parts))
+	for again := true; again; {
+		again = false
+		for i, s := range parts {
+			if !done[i] && text.Width(s) <= w/max(1, left) {
+				out[i], done[i], again = s, true, true
+				w -= text.Width(s)
+				left--
+			}
+		}
 	}
-	parts := make([]text.Safe, 0, len(l.Owners))
-	for _, o := range l.Owners {
-		parts = append(parts, ownerText(k, o))
+	for i, s := range parts {
+		if !done[i] {
+			share := w / max(1, left)
+			out[i] = k.g.fit.Truncate(s, share)
+			w -= text.Width(out[i])
+			left--
+		}
 	}
-	return join(" + ", parts...)
+	return out
 }
 
 // age is a duration for people, "?" when it is not known.
@@ -187,6 +274,9 @@ func lockTTL(l inspect.Lock, now time.Time) text.Safe {
 // stays even where the number is cut.
 func heldFor(k *kit, l inspect.Lock, now time.Time) text.Safe {
 	if l.State == inspect.Expired {
+		if l.GoneAt.IsZero() {
+			return "-"
+		}
 		return "gone " + coarse(now, l.GoneAt)
 	}
 	if l.HeldSince.IsZero() {
@@ -322,6 +412,9 @@ func (k *kit) badge(l *inspect.Lock) badge {
 // rowBadge is badge, with how it ended for a lock that is gone.
 func (sc *scene) rowBadge(l *inspect.Lock) badge {
 	b := sc.badge(l)
+	if l.Companion != nil {
+		return badge{"NO LOCK", sc.g.leftover, sc.weak}
+	}
 	if l.State == inspect.Expired && lastEnd(sc.snap, l) == inspect.Released {
 		b.word = "RELEASED"
 	}
@@ -377,6 +470,9 @@ func offset(m inspect.Maybe[time.Duration]) text.Safe {
 		return "?"
 	}
 	d := m.Value.Round(time.Millisecond)
+	if d == 0 {
+		return "+0ms"
+	}
 	if d >= 0 {
 		return "+" + text.Clean(d.String())
 	}

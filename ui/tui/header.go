@@ -32,7 +32,10 @@ func (sc *scene) headline() string {
 	if sc.env != "" {
 		tags.add(sc.plain, " ").add(sc.tag(sc.envColor), " "+cleanText(sc.env)+" ")
 	}
-	if sc.readOnly != "" {
+	if n := sc.marks.len(); n > 0 {
+		tags.add(sc.plain, " ").add(sc.notice, " "+text.Count(n)+" MARKED ")
+	}
+	if sc.readOnly != "" && sc.replay == nil {
 		tags.add(sc.plain, " ").add(sc.notice, " READ-ONLY ")
 	}
 	if quorumLost(target(sc)) && sc.lay.header == 1 {
@@ -70,6 +73,9 @@ func (sc *scene) liveness(l *line) {
 	case !sc.loaded:
 		l.add(sc.strong, "WAITING").add(sc.dim, " for the first answer")
 		return
+	case sc.replay != nil:
+		sc.replayed(l)
+		return
 	case sc.paused:
 		l.add(sc.warn, " PAUSED ").add(sc.plain, " "+coarse(sc.wall, sc.pausedAt))
 		if sc.waiting > 0 {
@@ -78,6 +84,8 @@ func (sc *scene) liveness(l *line) {
 		return
 	}
 	switch {
+	case !answered(sc.snap):
+		l.add(sc.warn, " NO ANSWER ").add(sc.plain, " for "+coarse(sc.now, sc.since))
 	case sc.broken != "":
 		l.add(sc.warn, " STOPPED ").add(sc.plain, " data "+coarse(sc.now, dataAt(sc.snap))+" old")
 		return
@@ -95,6 +103,26 @@ func (sc *scene) liveness(l *line) {
 		}
 	}
 }
+
+// replayed says what moment of a recording is shown, and whether it moves.
+func (sc *scene) replayed(l *line) {
+	p := sc.replay
+	l.add(sc.notice, " REPLAY ").add(sc.strong, " "+momentText(sc.now))
+	switch {
+	case p.Playing:
+		l.add(sc.plain, "  "+speedText(p.Speed))
+	case !p.Moment.Before(p.To):
+		l.add(sc.plain, "  end")
+	default:
+		l.add(sc.plain, "  stands still")
+	}
+	if sc.lay.w >= 120 {
+		l.add(sc.dim, "  of "+momentText(p.From)+" to "+momentText(p.To))
+	}
+}
+
+// momentText is a moment of a recording, which may be of any day.
+func momentText(t time.Time) text.Safe { return text.Clean(t.Format("Jan _2 15:04:05")) }
 
 func intervalText(d time.Duration) text.Safe {
 	if d%time.Second == 0 {

@@ -18,21 +18,6 @@ type locksView struct {
 	movedAt time.Time // when the cursor last moved
 }
 
-// setData takes the locks of a snapshot. While the cursor was moved lately,
-// rows keep their order. fresh forgets the order: a new filter or column.
-func (v *locksView) setData(locks []inspect.Lock, now time.Time, fresh bool) {
-	rows := arrange(locks, v.filter, v.by, v.reverse)
-	if !fresh && len(v.list.ids) > 0 && now.Sub(v.movedAt) < rest {
-		rows = keepOrder(v.list.ids, locks, rows)
-	}
-	ids := make([]inspect.ID, len(rows))
-	for i, r := range rows {
-		ids[i] = locks[r].ID
-	}
-	v.rows = rows
-	v.list.set(ids)
-}
-
 // tableHeight is how many rows of the table a screen has room for.
 func (l layout) tableHeight() int { return max(0, l.body()-l.preview-l.chrome()-1) }
 
@@ -51,8 +36,8 @@ func (v *locksView) selected(s *inspect.Snapshot) (inspect.Lock, bool) {
 // trouble moves to the next (d = 1) or previous (d = -1) lock in trouble.
 func (v *locksView) trouble(s *inspect.Snapshot, d int) bool {
 	for i := v.list.cur + d; i >= 0 && i < len(v.rows); i += d {
-		switch l := &s.Locks[v.rows[i]]; l.Trouble() {
-		case 0, 1, 2, 3, 4, 6: // all but what every lock goes through
+		// All but what every lock goes through.
+		if t := s.Locks[v.rows[i]].Trouble(); t < 5 || t == 6 {
 			v.list.move(i - v.list.cur)
 			return true
 		}
@@ -70,7 +55,8 @@ type column struct {
 
 // columnsFor chooses the columns for an inner width; the key gets what the
 // others leave.
-func columnsFor(w, nodes int) []column {
+func columnsFor(w int, t inspect.Target) []column {
+	nodes := len(t.Nodes)
 	stateW := 11
 	if w >= 100 {
 		stateW = 12
@@ -120,14 +106,32 @@ func columnsFor(w, nodes int) []column {
 		}
 		ln.add(st, sc.g.fit.FitRight(votesText(*l), votes))
 	}}
+	if t.Topology == inspect.Cluster {
+		// Its nodes do not vote on a lock: one of them has it.
+		quorum = column{"NODE", 10, false, func(sc *scene, ln *line, l *inspect.Lock, w int) {
+			end := ln.used + w
+			for i := range l.Copies[:min(1, len(l.Copies))] {
+				c := &l.Copies[i]
+				ln.add(sc.answerStyle(c.Answer), sc.g.answer(c.Answer)).add(sc.plain, " "+sc.g.fit.Truncate(text.CleanMax(c.Node, 40), w-2))
+			}
+			ln.to(end)
+		}}
+	}
+	last := cell("LAST SEEN", 18, false, func(sc *scene, l *inspect.Lock) (style, text.Safe) {
+		if len(l.History) == 0 {
+			return sc.dim, "-"
+		}
+		e := &l.History[len(l.History)-1]
+		return sc.eventStyle(e.Kind), eventWord(e) + " " + coarse(sc.now, e.At)
+	})
 	owner := func(width int) column {
-		return cell("OWNER", width, false, func(sc *scene, l *inspect.Lock) (style, text.Safe) {
+		return column{"OWNER", width, false, func(sc *scene, ln *line, l *inspect.Lock, w int) {
 			st := sc.plain
 			if l.State == inspect.Expired {
 				st = sc.dim
 			}
-			return st, ownersText(sc.kit, *l)
-		})
+			ln.add(st, sc.g.fit.Fit(fitOwners(sc.kit, l, w), w))
+		}}
 	}
 	held := cell("HELD", 8, true, func(sc *scene, l *inspect.Lock) (style, text.Safe) {
 		st := sc.plain
@@ -150,7 +154,7 @@ func columnsFor(w, nodes int) []column {
 		return sc.plain, text.Count(l.Waiters.Value)
 	})
 	library := cell("LIBRARY", 9, false, func(sc *scene, l *inspect.Lock) (style, text.Safe) {
-		return sc.dim, cleanText(l.Library)
+		return sc.dim, libraryText(l)
 	})
 	fence := cell("FENCE", 7, true, func(sc *scene, l *inspect.Lock) (style, text.Safe) {
 		if !l.Fence.Known {
@@ -164,8 +168,8 @@ func columnsFor(w, nodes int) []column {
 
 	var cols []column
 	switch {
-	case w >= 150:
-		cols = []column{state, key, owner(26), ttl, bar, held, quorum, wait, fence, library, kind}
+	case w >= 156:
+		cols = []column{state, key, owner(26), ttl, bar, held, quorum, wait, fence, library, kind, last}
 	case w >= 112:
 		cols = []column{state, key, owner(20), ttl, bar, held, quorum, wait, library}
 	case w >= 94:
@@ -183,6 +187,37 @@ func columnsFor(w, nodes int) []column {
 	return cols
 }
 
+// balance moves room between the names' columns: what one has to spare for the
+// rows that can be seen goes to another in which something would be cut.
+func balance(sc *scene, cols []column, rows []*inspect.Lock) {
+	const mostOwner, leastOwner, mostLibrary = 60, 12, 24
+	key, owner, library := 8, 0, 0
+	for _, l := range rows {
+		key = max(key, text.Width(keyText(l.ID.Key)))
+		owner = max(owner, text.Width(ownersText(sc.kit, *l)))
+		library = max(library, text.Width(libraryText(l)))
+	}
+	for i := range cols {
+		need := 0
+		switch cols[i].title {
+		case "OWNER":
+			need = min(owner, mostOwner)
+			if need < cols[i].width && key > cols[1].width {
+				// In steps, so that columns seldom move.
+				need = min(cols[i].width, max(leastOwner, (need+3)/4*4))
+				cols[1].width += cols[i].width - need
+				cols[i].width = need
+			}
+		case "LIBRARY":
+			need = min(library, mostLibrary)
+		}
+		if more := min(need-cols[i].width, cols[1].width-key); more > 0 {
+			cols[i].width += more
+			cols[1].width -= more
+		}
+	}
+}
+
 func drawState(sc *scene, ln *line, l *inspect.Lock, w int) {
 	b := sc.rowBadge(l)
 	more := 0
@@ -192,14 +227,7 @@ func drawState(sc *scene, ln *line, l *inspect.Lock, w int) {
 		more = len(l.Flags)
 	}
 	word := b.glyph + " " + b.word
-	if ln.over == &sc.cursor && (b.style == sc.alarm || b.style == sc.warn) {
-		// An alarm stays one under the cursor.
-		ln.over = nil
-		ln.add(b.style, word)
-		ln.over = &sc.cursor
-	} else {
-		ln.add(b.style, word)
-	}
+	sc.chip(ln, b.style, word)
 	used := text.Width(word)
 	if more > 0 && used+3 <= w {
 		ln.add(sc.dim, " +"+itoa(more))
@@ -228,7 +256,13 @@ func drawBar(sc *scene, ln *line, l *inspect.Lock, w int) {
 func (v *locksView) table(sc *scene, h int) []string {
 	w := sc.lay.inner()
 	content := make([]string, 0, h)
-	cols := columnsFor(w, len(target(sc).Nodes))
+	cols := columnsFor(w, target(sc))
+	from, to := v.list.window()
+	visible := make([]*inspect.Lock, 0, to-from)
+	for _, r := range v.rows[from:to] {
+		visible = append(visible, &sc.snap.Locks[r])
+	}
+	balance(sc, cols, visible)
 	head := newLine(w).add(sc.plain, "  ")
 	for _, c := range cols {
 		if c.right {
@@ -240,18 +274,17 @@ func (v *locksView) table(sc *scene, h int) []string {
 	}
 	content = append(content, head.String())
 	stale := sc.stale() || sc.broken != ""
-	from, to := v.list.window()
 	for i := from; i < to; i++ {
-		l := &sc.snap.Locks[v.rows[i]]
+		l := visible[i-from]
 		ln := newLine(w)
 		if stale {
 			ln.over = &sc.dim
 		}
 		if i == v.list.cur {
 			ln.over = &sc.cursor
-			ln.add(sc.plain, sc.g.cursor+" ")
+			ln.add(sc.plain, sc.g.cursor+sc.mark(l.ID))
 		} else {
-			ln.add(sc.plain, "  ")
+			ln.add(sc.plain, " "+sc.mark(l.ID))
 		}
 		for _, c := range cols {
 			c.draw(sc, ln, l, c.width)
@@ -260,7 +293,7 @@ func (v *locksView) table(sc *scene, h int) []string {
 		content = append(content, ln.String())
 	}
 	if len(v.rows) == 0 {
-		content = append(content, v.emptiness(sc, w)...)
+		content = append(content, v.emptiness(sc, w, h-sc.lay.chrome()-1)...)
 	}
 	title, remark := v.titles(sc)
 	if sc.lay.boxed {
@@ -284,43 +317,15 @@ func (v *locksView) titles(sc *scene) (title, remark text.Safe) {
 	return title, remark
 }
 
-// emptiness says why there is no row.
-func (v *locksView) emptiness(sc *scene, w int) []string {
-	var lines []text.Safe
-	switch {
-	case !sc.loaded && sc.broken != "":
-		lines = []text.Safe{"No data: " + sc.broken}
-	case !sc.loaded:
-		lines = []text.Safe{"Asking the nodes for their locks."}
-	case !v.filter.empty():
-		lines = []text.Safe{join(": ", "No lock passes the filter", v.filter.unknown(target(sc).Nodes)) + ".", "esc clears it; " + plural(len(sc.snap.Locks), "lock is", "locks are") + " there without it."}
-	case sc.snap.Target.Up() < sc.snap.Target.Quorum && refusalText(sc.snap.Target) != "":
-		lines = []text.Safe{refusalText(sc.snap.Target) + ".", "Until then nothing is known about any lock. 2 shows each node with its error; r tries again now."}
-	case sc.snap.Target.Up() == 0:
-		lines = []text.Safe{"No node answers, so nothing is known about any lock.", "2 shows each node with its error and its next try; r tries again now."}
-	case sc.snap.Scan.Passes == 0:
-		lines = []text.Safe{"Looking for locks: " + text.Count(sc.snap.Scan.Keys) + " keys seen so far."}
-	default:
-		lines = []text.Safe{"No lock is held: no key matches " + names(sc.snap.Scan.Match) + "."}
-		if sc.unlisted() || sc.snap.Scan.Cut {
-			lines = append(lines, "Not everything could be seen, so there may be locks that are not listed.")
-		}
-	}
-	out := []string{newLine(w).String()}
-	for _, s := range lines {
-		for _, part := range wrap(s, w-4) {
-			out = append(out, newLine(w).add(sc.plain, "  "+part).String())
-		}
-	}
-	return out
-}
-
 // previewHeight is the preview's own height, and of the rows that the table
 // leaves free as many as it needs to say everything.
 func (v *locksView) previewHeight(sc *scene) int {
 	h := sc.lay.preview
 	free := sc.lay.tableHeight() - len(v.rows)
 	l, ok := v.selected(sc.snap)
+	if len(v.rows) == 0 {
+		return 0 // why there is none needs the room
+	}
 	if free <= 0 || !ok || sc.lay.header == 1 {
 		return h
 	}

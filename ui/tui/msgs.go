@@ -5,6 +5,7 @@ import (
 
 	"dlock/demo"
 	"dlock/inspect"
+	"dlock/ui/text"
 )
 
 // The messages App understands, besides the framework's size message. Each
@@ -53,17 +54,36 @@ type labPolledMsg struct {
 	at     time.Time
 }
 
-// lockReadMsg answers a fresh read of the release dialog.
+// arrangedMsg brings the rows of the list of locks, where there are so many
+// that they were put in order outside the loop.
+type arrangedMsg struct {
+	arranged arranged
+	at       time.Time
+}
+
+// positionMsg tells where the player of a recording stands. said is for the
+// message line, if it is not empty.
+type positionMsg struct {
+	position Position
+	said     text.Safe
+	at       time.Time
+}
+
+// ticket tells which request of which dialog is answered: an answer that comes
+// late must not be taken for that of the next dialog.
+type ticket struct{ dialog, id int }
+
+// lockReadMsg answers a fresh read of a release dialog.
 type lockReadMsg struct {
-	id   int
+	ticket
 	snap inspect.Snapshot
 	err  error
 	at   time.Time
 }
 
-// releasedMsg answers an execution, or a dry run, of the release dialog.
+// releasedMsg answers an execution, or a dry run, of a release dialog.
 type releasedMsg struct {
-	id       int
+	ticket
 	result   inspect.Result
 	auditErr error
 	at       time.Time

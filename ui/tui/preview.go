@@ -12,16 +12,26 @@ func (sc *scene) previewPanes(l *inspect.Lock) []string {
 		return sc.previewLines(l, h)
 	}
 	if !sc.lay.events {
-		return sc.pane(w, h, sc.previewTitle(l), "enter: in full", sc.preview(l, w-4, h-2))
+		return sc.pane(w, h, sc.previewTitle(l), "enter: in full", sc.cutOff(sc.preview(l, w-4, h-2), w-4, h-2))
 	}
 	lw := w * 55 / 100
 	rw := w - lw
-	left := sc.pane(lw, h, sc.previewTitle(l), "enter: in full", sc.preview(l, lw-4, h-2))
+	left := sc.pane(lw, h, sc.previewTitle(l), "enter: in full", sc.cutOff(sc.preview(l, lw-4, h-2), lw-4, h-2))
 	right := sc.pane(rw, h, "Events", "3: all", sc.newestEvents(rw-4, h-2))
 	for i := range left {
 		left[i] += right[i]
 	}
 	return left
+}
+
+// cutOff leaves the first h lines, and says so if there are more.
+func (sc *scene) cutOff(lines []string, w, h int) []string {
+	if len(lines) <= h || h < 1 {
+		return lines
+	}
+	lines = lines[:h]
+	lines[h-1] = newLine(w).add(sc.dim, sc.g.fit.Truncate(sc.kit.ellipsis()+" enter shows the rest", w)).String()
+	return lines
 }
 
 func (sc *scene) previewTitle(l *inspect.Lock) text.Safe {

@@ -53,6 +53,11 @@ func (p watchPanics) Watch(_ context.Context, emit func(inspect.Snapshot)) error
 
 func (p watchPanics) Refresh() { close(p.trigger) }
 
+// strayPanics panics on a goroutine that nobody guards, when r is pressed.
+type strayPanics struct{ *fakeSource }
+
+func (p strayPanics) Refresh() { go func() { panic("boom out of reach \x1b[2J") }() }
+
 // labPanics panics in the first command of all.
 type labPanics struct{ fakeLab }
 
@@ -68,6 +73,8 @@ func child(mode string) int {
 		s = panicking{fake}
 	case "watch-panics":
 		s = watchPanics{fake, make(chan struct{})}
+	case "stray-panics":
+		s = strayPanics{fake}
 	case "command-panics":
 		c.Lab = &labPanics{}
 	}
@@ -305,6 +312,51 @@ func TestPanicsRestoreTheTerminalAndAreShown(t *testing.T) {
 				t.Error("the stack does not show where it was")
 			}
 		})
+	}
+}
+
+// A panic that nothing in the process can catch.
+func TestStrayPanicsRestoreTheTerminalAndAreShown(t *testing.T) {
+	u := startChild(t, "stray-panics", "PATH="+os.Getenv("PATH"))
+	before := u.stateOfFresh()
+	u.waitFor("lock:orders:settle:eu-west")
+	u.pty.WriteString("r")
+	if code := u.exit(); code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+	u.waitFor("dlock crashed:")
+	for !strings.Contains(u.since("dlock crashed:"), "goroutine ") {
+		u.waitForMore()
+	}
+	u.mustBeRestored(before)
+	tail := u.since(leaveScreen)
+	if !strings.Contains(tail, "panic: boom out of reach [2J") {
+		t.Errorf("after the screen: %q", tail)
+	}
+}
+
+// Sizes that come faster than frames, some of them absurd, end in a screen of
+// the last size.
+func TestResizeStorm(t *testing.T) {
+	u := startChild(t, "plain")
+	u.waitFor("lock:orders:settle:eu-west")
+	size := func(w, h int) {
+		if err := pty.Setsize(u.pty, &pty.Winsize{Rows: uint16(h), Cols: uint16(w)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 300 {
+		size(1+i*37%200, 1+i*23%70)
+	}
+	size(44, 11)
+	u.waitFor("now     44 x 11")
+	size(120, 36)
+	for !strings.Contains(u.since("44 x 11"), "lock:orders:settle:eu-west") {
+		u.waitForMore()
+	}
+	u.pty.WriteString("q")
+	if code := u.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }
 

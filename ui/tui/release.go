@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"dlock/inspect"
 	"dlock/ui/text"
@@ -51,14 +50,6 @@ const (
 	settle = 250 * time.Millisecond
 )
 
-// focus is which button enter presses.
-type focus int
-
-const (
-	focusCancel focus = iota
-	focusRelease
-)
-
 // effect is what the dialog wants done after an event.
 type effect struct {
 	read    bool
@@ -92,11 +83,8 @@ type releaseDialog struct {
 	why     text.Safe // refused: the reason
 	chosen  bool      // the token is one of several that claim the lock
 	choice  int       // choosing: the row
-	word    string    // confirming: what has to be typed
-	hint    text.Safe // what that word is
-	typed   string
-	focus   focus
-	focused time.Time // when the focus last moved
+	trigger           // confirming: the word and the buttons
+	hint    text.Safe // what the word is
 	// disarmed is why the button cannot be armed at present; final means that
 	// it never will be in this dialog.
 	disarmed text.Safe
@@ -108,11 +96,7 @@ type releaseDialog struct {
 	// them have not been on the screen yet; nothing arms before.
 	shown, unread bool
 
-	openedAt time.Time // when this step came up
-	lastKey  time.Time // the last key that was ignored, or openedAt
-	// listening says that it has been quiet for long enough since then, so
-	// that every key counts.
-	listening bool
+	quietPeriod
 
 	result   inspect.Result
 	auditErr text.Safe
@@ -304,7 +288,7 @@ func (d *releaseDialog) confirm(token string, now time.Time) {
 	d.step, d.token = releaseConfirming, token
 	d.shown, d.unread = false, false
 	d.word, d.hint = armWord(d.lock, token)
-	d.typed, d.focus, d.focused = "", focusCancel, now
+	d.reset(now)
 	d.startQuiet(now)
 }
 
@@ -344,22 +328,6 @@ func (d *releaseDialog) armed() bool {
 	return d.step == releaseConfirming && d.disarmed == "" && !d.unread && d.typed == d.word
 }
 
-// startQuiet begins the wait for a hand that still types into what was on the
-// screen before.
-func (d *releaseDialog) startQuiet(now time.Time) {
-	d.openedAt, d.lastKey, d.listening = now, now, false
-}
-
-// deaf reports whether a key is ignored, because others came just before it.
-// Once it was quiet for long enough every later key counts, however quick.
-func (d *releaseDialog) deaf(now time.Time) bool {
-	if !d.listening {
-		d.listening = now.Sub(d.openedAt) >= quietCap || now.Sub(d.lastKey) >= quiet
-	}
-	d.lastKey = now
-	return !d.listening
-}
-
 // onKey takes a key press.
 func (d *releaseDialog) onKey(k key) effect {
 	d.note = ""
@@ -397,7 +365,8 @@ func (d *releaseDialog) onKey(k key) effect {
 }
 
 func (d *releaseDialog) backToConfirm(now time.Time) {
-	d.step, d.focus, d.focused, d.typed = releaseConfirming, focusCancel, now, ""
+	d.step = releaseConfirming
+	d.reset(now)
 }
 
 // choose picks one of several tokens by its letter, or by arrows and enter.
@@ -450,20 +419,13 @@ func (d *releaseDialog) edit(k key) effect {
 		return effect{execute: true, dryRun: true, id: d.pending}
 	case k.name == "ctrl+y":
 		return effect{copy: d.commands()}
-	case k.name == "backspace", k.name == "ctrl+h":
-		_, n := utf8.DecodeLastRuneInString(d.typed)
-		d.typed = d.typed[:len(d.typed)-n]
-		d.unfocus(k.at)
-	case k.name == "ctrl+u", k.name == "ctrl+w":
-		d.typed = ""
-		d.unfocus(k.at)
 	case k.typed != "" && d.disarmed != "":
 		// There is no field now, and letters must not collect out of sight.
 		d.note = "typing does not count while this is disarmed"
 	case k.typed != "" && d.unread:
 		d.note = "read on first: pgdn"
-	case k.typed != "" && len(d.typed)+len(k.typed) <= 64:
-		d.typed += k.typed
+	default:
+		d.trigger.edit(k)
 		d.unfocus(k.at)
 	}
 	return effect{}

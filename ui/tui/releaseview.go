@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	"dlock/inspect"
 	"dlock/ui/text"
 )
@@ -14,28 +12,30 @@ const dialogWidth = 86
 // whole body. What it will do is never hidden: facts come first, and what is
 // too long scrolls off at the commands, which differ in nothing but the node.
 func (d *releaseDialog) view(sc *scene, below []string) []string {
+	return sc.float(below, dialogWidth, d.titles, d.keys, d.lines)
+}
+
+// float draws a dialog of at most width cells over a screen, or in place of
+// its body where there is no room beside it. lines makes the content for a
+// width and a height; keys is the dialog's own key line. It and the titles are
+// asked for after the content, which may have changed what they say.
+func (sc *scene) float(below []string, width int, titles func() (title, remark text.Safe), keys func(*scene) string, lines func(sc *scene, w, room int) []string) []string {
 	lay := sc.lay
-	full := !lay.boxed
-	w := lay.w - 4
-	if !full {
-		w = min(w, dialogWidth)
+	if !lay.boxed {
+		content := lines(sc, lay.w-4, lay.body()+1-2)
+		title, remark := titles()
+		box := sc.pane(lay.w, lay.body()+1, title, remark, content)
+		return append(append([]string(nil), below[:lay.header]...), append(box, keys(sc))...)
 	}
-	room := lay.h - 1 - 2 // the key line stays; borders
-	if full {
-		room = lay.body() + 1 - 2
-	}
-	lines := d.lines(sc, w, room)
-	title, remark := d.titles()
-	if full {
-		box := sc.pane(lay.w, lay.body()+1, title, remark, lines)
-		return append(append([]string(nil), below[:lay.header]...), append(box, d.keys(sc))...)
-	}
-	box := sc.pane(w+4, len(lines)+2, title, remark, lines)
+	w := min(lay.w-4, width)
+	content := lines(sc, w, lay.h-1-2) // the key line stays; borders
+	title, remark := titles()
+	box := sc.pane(w+4, len(content)+2, title, remark, content)
 	x := (lay.w - w - 4) / 2
 	y := max(lay.header, (lay.h-1-len(box))/2)
 	y = max(0, min(y, lay.h-1-len(box)))
 	out := text.Overlay(below, box, x, y)
-	out[len(out)-1] = d.keys(sc)
+	out[len(out)-1] = keys(sc)
 	return out
 }
 
@@ -284,16 +284,9 @@ func (d *releaseDialog) arming(sc *scene, w int) []string {
 		p.lines = append(p.lines, newLine(w).add(sc.dim, "  then type the word that arms it").String())
 	} else {
 		p.lines = append(p.lines, newLine(w).add(sc.plain, "Type "+d.hint+" to arm:  ").add(sc.strong, text.Clean(d.word)).String())
-		l := newLine(w).add(sc.plain, "  "+sc.g.cursor+" ").add(sc.strong, text.Clean(d.typed)).add(sc.button, sc.g.caret)
-		switch {
-		case d.armed():
-			l.add(sc.plain, "  armed")
-		case d.typed != "" && !strings.HasPrefix(d.word, d.typed):
-			l.add(sc.weak, "  not the word")
-		}
-		p.lines = append(p.lines, l.String())
+		p.lines = append(p.lines, d.field(sc, w, d.armed()))
 	}
-	return append(p.lines, d.buttons(sc, w), newLine(w).add(sc.weak, d.note).String())
+	return append(p.lines, d.buttons(sc, w, d.armed()), newLine(w).add(sc.weak, d.note).String())
 }
 
 // owner is the owner whose token is to be deleted.
@@ -346,25 +339,6 @@ func silentSteps(d *releaseDialog, sc *scene) []text.Safe {
 		}
 	}
 	return out
-}
-
-func (d *releaseDialog) buttons(sc *scene, w int) string {
-	l := newLine(w).add(sc.plain, "      ")
-	if d.focus == focusCancel {
-		l.add(sc.button, "[ Cancel ]")
-	} else {
-		l.add(sc.plain, "  Cancel  ")
-	}
-	l.add(sc.plain, "     ")
-	switch {
-	case !d.armed():
-		l.add(sc.dim, "( Release: not armed )")
-	case d.focus == focusRelease:
-		l.add(sc.alarm, "[ Release ]")
-	default:
-		l.add(sc.strong, "  Release  ")
-	}
-	return l.String()
 }
 
 // outcomes lists what happened, or would, per node.
@@ -449,16 +423,37 @@ func (d *releaseDialog) done(p *page) {
 	p.gap()
 	d.outcomes(p)
 	p.gap()
+	p.text(sc.strong, outcomeSum(d.result))
+	if d.auditErr != "" {
+		p.text(sc.weak, "The audit line could not be written: "+d.auditErr)
+	} else if d.audited {
+		p.text(sc.plain, recordedText(d.operator))
+	}
+	p.gap()
+	p.lines = append(p.lines, newLine(p.w).add(sc.plain, "      ").add(sc.button, "[ Close ]").String())
+}
+
+// recordedText says where a release is recorded.
+func recordedText(operator string) text.Safe {
+	if operator == "" {
+		return "Recorded in the audit file."
+	}
+	return "Recorded in the audit file as operator " + cleanText(operator) + "."
+}
+
+// outcomeSum is what became of a release, and whether anybody can take the
+// lock now.
+func outcomeSum(r inspect.Result) text.Safe {
 	deleted := 0
-	for _, n := range d.result.Nodes {
+	for _, n := range r.Nodes {
 		if n.Outcome == inspect.OutReleased {
 			deleted++
 		}
 	}
 	var sum text.Safe
-	switch d.result.Outcome {
+	switch r.Outcome {
 	case inspect.OutReleased:
-		sum = "Deleted on " + itoa(deleted) + " of " + itoa(len(d.result.Nodes)) + "."
+		sum = "Deleted on " + itoa(deleted) + " of " + itoa(len(r.Nodes)) + "."
 	case inspect.OutAlreadyGone:
 		sum = "It was gone already; nothing had to be deleted."
 	case inspect.OutChanged:
@@ -470,24 +465,13 @@ func (d *releaseDialog) done(p *page) {
 	case inspect.OutNotReached:
 		sum = "No node was reached."
 	default:
-		sum = cleanText(string(d.result.Outcome)) + "."
+		sum = cleanText(string(r.Outcome)) + "."
 	}
-	st := sc.strong
-	if d.result.Freed {
-		sum += " FREE: a client can take it now."
-	} else if d.result.Outcome != inspect.OutChanged {
+	if r.Freed {
+		return sum + " FREE: a client can take it now."
+	}
+	if r.Outcome != inspect.OutChanged {
 		sum += " NOT FREE yet: too many nodes still store something for it."
 	}
-	p.text(st, sum)
-	if d.auditErr != "" {
-		p.text(sc.weak, "The audit line could not be written: "+d.auditErr)
-	} else if d.audited {
-		as := text.Safe("")
-		if d.operator != "" {
-			as = " as operator " + cleanText(d.operator)
-		}
-		p.text(sc.plain, "Recorded in the audit file"+as+".")
-	}
-	p.gap()
-	p.lines = append(p.lines, newLine(p.w).add(sc.plain, "      ").add(sc.button, "[ Close ]").String())
+	return sum
 }

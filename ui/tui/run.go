@@ -25,13 +25,16 @@ import (
 // cannot move its cursor.
 var ErrNoTerminal = errors.New("this terminal cannot show a live view (TERM is dumb or not set); use dlock ls")
 
-// framesPerSecond bounds how often the screen is written.
-const framesPerSecond = 20
+// framesPerSecond bounds how often the screen is written: a key is answered
+// within one frame. A frame in which nothing changed writes nothing.
+const framesPerSecond = 60
 
 // Run shows the source on the terminal until a person quits, ctx ends, or a
 // signal asks the program to stop; in all of these cases it returns nil. The
 // terminal is as it was before when Run returns, also after a panic, which is
-// then printed on standard error and returned as an error. A release that is
+// then printed on standard error and returned as an error; where the system has
+// a shell, the same is done for a panic on a goroutine that is not Run's, which
+// ends the process. A release that is
 // on its way when the screen goes is waited for, up to ten seconds, so that
 // its audit line is written.
 //
@@ -53,12 +56,24 @@ func Run(ctx context.Context, c Config, s Source) error {
 	if out == nil {
 		out = os.Stdout
 	}
+	in := c.Input
+	if in == nil {
+		in = os.Stdin
+	}
+	words := newLastWords(in, out)
+	defer words.end()
 	out = oneWriter(out)
 	control := newJobs()
 	defer control.close()
-	w := &world{ctx: ctx, source: s, lab: c.Lab, audit: c.Audit, out: out, now: time.Now, pulse: realPulse(time.Now), stop: control.stop, running: newTracker()}
+	recording, _ := s.(Recording)
+	w := &world{ctx: ctx, source: s, recording: recording, lab: c.Lab, audit: c.Audit, out: out, now: time.Now, pulse: realPulse(time.Now), stop: control.stop, running: newTracker()}
 	crash := &crash{}
 	app := newApp(c, k, w, time.Now())
+	app.dress = func(theme string, ascii bool) (*kit, error) {
+		c := c
+		c.Theme, c.ASCII = theme, ascii
+		return newKit(c, os.Getenv)
+	}
 
 	options := []tea.ProgramOption{
 		tea.WithAltScreen(), tea.WithFPS(framesPerSecond), tea.WithOutput(out),

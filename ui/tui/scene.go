@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	"dlock/demo"
@@ -27,6 +28,10 @@ type scene struct {
 	// since is when this program began to watch.
 	since time.Time
 
+	marks *marks
+	// replay is where the player of a recording stands, nil for live data.
+	replay *Position
+
 	paused   bool
 	pausedAt time.Time
 	waiting  int // events that came while paused
@@ -50,10 +55,15 @@ func dataAt(s *inspect.Snapshot) time.Time {
 	return newest
 }
 
+// answered reports whether any node has ever answered.
+func answered(s *inspect.Snapshot) bool {
+	return slices.ContainsFunc(s.Target.Nodes, func(n inspect.NodeStatus) bool { return !n.SampledAt.IsZero() })
+}
+
 // stale reports whether the data is older than it should be by more than a
 // look that was late.
 func (sc *scene) stale() bool {
-	if !sc.loaded || sc.paused {
+	if !sc.loaded || sc.paused || sc.replay != nil {
 		return false
 	}
 	return sc.now.Sub(dataAt(sc.snap)) > staleAfter(sc.snap.Interval)

@@ -10,7 +10,7 @@ import (
 )
 
 // Source is where the screen's data comes from and where a release goes.
-// *inspect.Inspector is one. All methods are safe for concurrent use.
+// *inspect.Inspector is one; a [Recording] is one with a player. All methods are safe for concurrent use.
 type Source interface {
 	// Watch emits a snapshot now and then until ctx ends.
 	Watch(ctx context.Context, emit func(inspect.Snapshot)) error
@@ -61,9 +61,14 @@ type Config struct {
 	// Mouse turns on wheel and click, which takes the terminal's own text
 	// selection away.
 	Mouse bool
-	// Theme is default (or empty), mono or high-contrast. NO_COLOR,
-	// CLICOLOR=0 and TERM=dumb have the last word.
+	// Theme is default (or empty), dark, light, mono or high-contrast.
+	// NO_COLOR, CLICOLOR=0 and TERM=dumb have the last word.
 	Theme string
+	// Host is this machine's name, for the filter is:mine; "" if it is not
+	// known.
+	Host string
+	// JSON writes what is saved or copied as JSON; nil leaves both out.
+	JSON WriteJSON
 	// Filter is the text that is in the filter at the start.
 	Filter string
 	// Audit may be nil.

@@ -6,14 +6,22 @@ import (
 	"dlock/ui/text"
 )
 
-// textField is the line in which a filter is typed. What is typed takes
+// textField is a line of text that is typed, such as a filter. What is typed takes
 // effect at once; esc takes it back.
 type textField struct {
+	// prompt stands before the text: / for a filter.
+	prompt text.Safe
 	text   string
 	before string
 }
 
 const maxField = 256
+
+// The prompts of the filter and of the command line.
+const (
+	filterPrompt  text.Safe = "/"
+	commandPrompt text.Safe = ":"
+)
 
 // onKey edits the text. done says that the field is to be closed; the text is
 // then what counts.
@@ -49,7 +57,7 @@ func withoutLastWord(s string) string {
 }
 
 func (f *textField) view(sc *scene) string {
-	l := newLine(sc.lay.w).add(sc.key, " / ")
+	l := newLine(sc.lay.w).add(sc.key, " "+f.prompt+" ")
 	shown := text.Clean(f.text)
 	// Of a text longer than the line the end is shown, where typing goes on.
 	for text.Width(shown) > max(1, sc.lay.w-6) && len(shown) > 0 {
@@ -57,7 +65,7 @@ func (f *textField) view(sc *scene) string {
 		shown = shown[n:]
 	}
 	l.add(sc.strong, shown).add(sc.button, sc.g.caret)
-	if sc.loaded {
+	if sc.loaded && f.prompt == filterPrompt {
 		if s := parseFilter(f.text).unknown(target(sc).Nodes); s != "" && l.used+3+text.Width(s) <= l.width {
 			l.add(sc.plain, "   ").add(sc.weak, s)
 		}

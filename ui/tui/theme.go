@@ -83,14 +83,17 @@ func (t theme) tag(color string) style {
 	return t.warn
 }
 
+// Themes returns the names that Config.Theme may have.
+func Themes() []string { return []string{"default", "dark", "light", "mono", "high-contrast"} }
+
 // newTheme builds a theme, or says that there is none of that name.
 func newTheme(name string, d depth) (theme, error) {
 	switch name {
-	case "", "default", "high-contrast":
+	case "", "default", "dark", "light", "high-contrast":
 	case "mono":
 		d = min(d, depthAttrs)
 	default:
-		return theme{}, fmt.Errorf("there is no theme %q; use default, mono or high-contrast", name)
+		return theme{}, fmt.Errorf("there is no theme %q; use default, dark, light, mono or high-contrast", name)
 	}
 	if d == depthNone {
 		return theme{}, nil
@@ -118,9 +121,9 @@ func newTheme(name string, d depth) (theme, error) {
 	if d == depthAttrs {
 		return t, nil
 	}
-	// The middle tones of the 256 keep about the same contrast to white and
-	// to black, so nothing depends on knowing the background; a chip brings
-	// its own. With 16 colours words keep the terminal's own foreground and
+	// Unless a person says which it is, nothing may depend on knowing the
+	// background: the middle tones of the 256 keep about the same contrast to white and
+	// to black; a chip brings its own. With 16 colours words keep the terminal's own foreground and
 	// colour is left to chips and shapes. Blue against orange is told apart
 	// by everybody; red and green never mean anything here.
 	col := func(c256, c16 string) lipgloss.Color {
@@ -130,6 +133,12 @@ func newTheme(name string, d depth) (theme, error) {
 		return lipgloss.Color(c16)
 	}
 	purple, orange, blue, grey := col("133", "5"), col("166", "3"), col("32", "6"), col("243", "8")
+	switch name {
+	case "dark":
+		purple, orange, blue, grey = col("177", "13"), col("215", "11"), col("75", "14"), col("248", "7")
+	case "light":
+		purple, orange, blue, grey = col("90", "5"), col("130", "1"), col("25", "4"), col("240", "8")
+	}
 	t.brand = made(s().Bold(true).Foreground(col("231", "15")).Background(col("25", "4")))
 	t.alarm = made(s().Bold(true).Foreground(col("231", "15")).Background(col("127", "5")))
 	t.warn = made(s().Bold(true).Foreground(col("16", "0")).Background(col("208", "3")))

@@ -13,6 +13,9 @@ import (
 
 // explain says in one sentence what the lock's state means.
 func explain(k *kit, l inspect.Lock, now time.Time) text.Safe {
+	if c := l.Companion; c != nil {
+		return "no lock, but the " + cleanText(string(c.Role)) + " of " + keyText(c.Of) + ", which is not there"
+	}
 	if s := foreignText(&l); s != "" {
 		return s
 	}
