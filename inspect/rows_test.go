@@ -46,7 +46,9 @@ func TestKeptLocksEqualRecomputedOnes(t *testing.T) {
 			now = now.Add(time.Duration(rapid.IntRange(1, 8000).Draw(t, "after")) * time.Millisecond)
 			switch at := rapid.IntRange(0, 2).Draw(t, "node"); rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0:
-				both(func(s *session) { s.absorb(context.Background(), report{member: s.members[at].id, err: &nodeError{errors.New("gone")}}) })
+				both(func(s *session) {
+					s.absorb(context.Background(), report{member: s.members[at].id, err: &nodeError{errors.New("gone")}})
+				})
 			case 1:
 				companion := sighting{Companion: Companion{Key: "lock:queue", Of: rapid.SampledFrom(keys).Draw(t, "of"), Role: dialect.RoleQueue}}
 				if rapid.Bool().Draw(t, "part") {

@@ -128,6 +128,7 @@ func (a *App) update(msg tea.Msg) cmd {
 	case snapshotArrivedMsg:
 		a.at(msg.at)
 		a.onSnapshot(msg.snap)
+		return a.world.setVisible(a.onScreen())
 	case watchEndedMsg:
 		a.at(msg.at)
 		a.broken = "the watching has ended"
@@ -206,6 +207,22 @@ func (a *App) onSnapshot(s inspect.Snapshot) {
 		return
 	}
 	a.show(false)
+}
+
+// onScreen lists the keys that a person can see or has chosen.
+func (a *App) onScreen() []string {
+	from, to := a.locks.list.window()
+	keys := make([]string, 0, to-from+2)
+	for _, id := range a.locks.list.ids[from:to] {
+		keys = append(keys, id.Key)
+	}
+	if id, ok := a.locks.list.selected(); ok {
+		keys = append(keys, id.Key)
+	}
+	if a.detail.id != (inspect.ID{}) {
+		keys = append(keys, a.detail.id.Key)
+	}
+	return keys
 }
 
 // show puts the newest snapshot on the screen. fresh forgets the order of the
