@@ -27,7 +27,9 @@ type Config struct {
 	// StuckAfter is how long a lock may be held before it is flagged.
 	StuckAfter time.Duration
 	// ScanBudget is the share of each node's time, over 0 and up to 1, that
-	// repeated scans of a live inspection may use. The first one, until whose
+	// repeated scans of a live inspection may use; where there are too many
+	// locks to ask about all in each look, together with asking about those
+	// that are not visible. The first one, until whose
 	// end there is nothing to show, may use twelve times as much.
 	ScanBudget float64
 	// ScanCount is the COUNT of one SCAN call, 500 by default.

@@ -37,6 +37,15 @@
 // altogether. What companions tell is asked on each pass of up to some thousand
 // locks, and of more when their values are read.
 //
+// A Watch asks about all locks in each look while there are up to some thousand
+// on a server. Of more it asks about those on screen ([Inspector.SetVisible]) and
+// about the others in turn, as fast as Config.ScanBudget allows; first about
+// those whose time has run out or on which the nodes disagree. Copy.SampledAt
+// tells how old an answer is and Snapshot.Scan.Oldest how old the oldest. What is
+// not asked about again stays in the snapshots as it was judged last: its Idle
+// and the figures in its Findings are of that moment. No lock counts as expired
+// before the nodes said so.
+//
 // # Honesty
 //
 // A node that does not answer is unreachable, never free. A number that is

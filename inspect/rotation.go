@@ -294,7 +294,7 @@ func (p *pace) learn(keys, rest spending) {
 		}
 		one := max(keyFloor, s.server/time.Duration(s.keys))
 		if *old > 0 {
-			one = min(one, *old+*old/8)
+			one = min(one, *old+*old/32+1)
 		}
 		*old = one
 	}

@@ -120,13 +120,13 @@ func TestRotationKeepsToTheBudget(t *testing.T) {
 	if n := size(); n < 3500 || n >= 4500 {
 		t.Errorf("%d after it was slow once", n)
 	}
-	for range 50 {
+	for range 200 {
 		s.members[1].pace.learn(visible, slow)
 	}
 	if n := size(); n != 450 {
 		t.Errorf("%d of a server that is slow", n)
 	}
-	for range 100 {
+	for range 400 {
 		s.members[1].pace.learn(spending{keys: 100, server: time.Second}, slow)
 	}
 	if n := size(); n != restLeast {

@@ -58,6 +58,7 @@ type inspector interface {
 	Execute(ctx context.Context, p inspect.Plan, dryRun bool) inspect.Result
 	Refresh()
 	SetInterval(d time.Duration)
+	SetVisible(keys []string)
 }
 
 func newProgram(env []string, stdin io.Reader, stdout, stderr io.Writer) *program {

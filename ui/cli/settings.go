@@ -74,7 +74,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.insecure, "insecure", false, "do not check the servers' certificates")
 	f.Var(newDuration(&s.timeout, node.DefaultTimeout, time.Millisecond), "timeout", "limit of one round trip to one node")
 	f.Var(newDuration(&s.interval, inspect.DefaultInterval, inspect.MinInterval), "interval", "time between two looks of the live view")
-	f.Var(newShare(&s.scanBudget, inspect.DefaultScanBudget), "scan-budget", "share of each node's time that scans of the live view may use")
+	f.Var(newShare(&s.scanBudget, inspect.DefaultScanBudget), "scan-budget", "share of each node's time that the live view may use for scans and for locks off the screen")
 	f.StringArrayVar(&s.match, "match", nil, "`glob` of the keys to scan for; repeatable (default \""+inspect.DefaultMatch+"\")")
 	f.BoolVar(&s.all, "all", false, "scan for the keys of every known lock library too")
 	f.BoolVar(&s.readOnly, "read-only", false, "refuse everything that writes")

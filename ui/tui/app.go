@@ -148,7 +148,8 @@ func (a *App) update(msg tea.Msg) cmd {
 		return tea.Batch(a.tickDialog(), a.poll())
 	case snapshotArrivedMsg:
 		a.at(msg.at)
-		return tea.Batch(a.onSnapshot(msg.snap), a.askPosition())
+		shown := a.onSnapshot(msg.snap)
+		return tea.Batch(shown, a.askPosition(), a.world.setVisible(a.onScreen()))
 	case arrangedMsg:
 		a.at(msg.at)
 		return a.onArranged(msg.arranged)
@@ -279,6 +280,22 @@ func (a *App) onSnapshot(s inspect.Snapshot) cmd {
 		return nil
 	}
 	return a.reorder(a.arrangement(s, false))
+}
+
+// onScreen lists the keys that a person can see or has chosen.
+func (a *App) onScreen() []string {
+	from, to := a.locks.list.window()
+	keys := make([]string, 0, to-from+2)
+	for _, id := range a.locks.list.ids[from:to] {
+		keys = append(keys, id.Key)
+	}
+	if id, ok := a.locks.list.selected(); ok {
+		keys = append(keys, id.Key)
+	}
+	if a.detail.id != (inspect.ID{}) {
+		keys = append(keys, a.detail.id.Key)
+	}
+	return keys
 }
 
 // fillLocks arranges the locks that are shown. fresh forgets the order of the

@@ -84,6 +84,10 @@ func (w *world) setInterval(d time.Duration) cmd {
 	return w.guarded(func() tea.Msg { w.source.SetInterval(d); return nil })
 }
 
+func (w *world) setVisible(keys []string) cmd {
+	return w.guarded(func() tea.Msg { w.source.SetVisible(keys); return nil })
+}
+
 func (w *world) readLocks(t ticket, keys ...string) cmd {
 	return w.guarded(func() tea.Msg {
 		ctx, cancel := context.WithTimeout(w.ctx, readTimeout+time.Duration(len(keys)-1)*readEach)

@@ -232,6 +232,7 @@ type fakeSource struct {
 	dryRuns  int
 	interval time.Duration
 	refresh  int
+	visible  []string
 	emit     chan inspect.Snapshot
 	watchErr error
 }
@@ -261,6 +262,12 @@ func (f *fakeSource) SetInterval(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.interval = d
+}
+
+func (f *fakeSource) SetVisible(keys []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.visible = keys
 }
 
 func (f *fakeSource) Get(_ context.Context, keys ...string) (inspect.Snapshot, error) {

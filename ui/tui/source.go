@@ -18,6 +18,9 @@ type Source interface {
 	Refresh()
 	// SetInterval changes the time between two snapshots.
 	SetInterval(d time.Duration)
+	// SetVisible says which locks are on the screen, for sources that have too
+	// many to look at all of them each time.
+	SetVisible(keys []string)
 	// Get reads locks afresh from all nodes.
 	Get(ctx context.Context, keys ...string) (inspect.Snapshot, error)
 	// Execute carries a release out, or only says what it would do.
