@@ -162,8 +162,8 @@ var removals = []removal{
 	},
 	{
 		name: "permit", as: "redisson", key: "{a}:timeout", token: vPermit,
-		state:   []command{{"ZADD", "{a}:timeout", late, vPermit, "922337203685477", "0123456789abcdef"}, {"SET", "a", "3"}},
-		after:   []string{"a 4", "{a}:timeout  0123456789abcdef 922337203685477"},
+		state:   []command{{"ZADD", "{a}:timeout", late, vPermit, "922337203685477", "\xfd123456789abcdef"}, {"SET", "a", "3"}},
+		after:   []string{"a 4", "{a}:timeout  \xfd123456789abcdef 922337203685477"},
 		said:    "redisson_sc:{a} 4",
 		between: []command{{"ZREM", "{a}:timeout", vPermit}, {"SET", "{a}", "1"}},
 	},

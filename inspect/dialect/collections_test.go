@@ -60,8 +60,14 @@ func ofRedisson(kind string, holders ...Holder) Decoded {
 	return Decoded{Confidence: Certain, Kind: kind, Separate: true, Habits: redissonHabits, Holders: holders}
 }
 
+// lessSure is a decoding of a form that others may have.
+func lessSure(d Decoded) Decoded {
+	d.Confidence = Likely
+	return d
+}
+
 func ofPermits(holders ...Holder) Decoded {
-	return Decoded{Confidence: Certain, Kind: Semaphore, Separate: true, Habits: Habits{Endless: true}, Holders: holders}
+	return Decoded{Confidence: Likely, Kind: Semaphore, Separate: true, Habits: Habits{Endless: true}, Holders: holders}
 }
 
 // entered is a thread in a lock of Redisson.
@@ -111,8 +117,8 @@ func readerAs(mode string, until time.Time) Holder {
 }
 
 var collectionExamples = []example{
-	{"thread", bag("orders", "hash", vThread, "1"), "redisson", ofRedisson(Mutex, entered(vThread, "", 1))},
-	{"entered twice", bag("{orders}:x", "hash", vThread, "2"), "redisson", ofRedisson(Mutex, entered(vThread, "", 2))},
+	{"thread", bag("orders", "hash", vThread, "1"), "redisson", lessSure(ofRedisson(Mutex, entered(vThread, "", 1)))},
+	{"entered twice", bag("{orders}:x", "hash", vThread, "2"), "redisson", lessSure(ofRedisson(Mutex, entered(vThread, "", 2)))},
 	{"no count", bag("orders", "hash", vThread, "one"), Unknown, nothing},
 	{"count of nothing", bag("orders", "hash", vThread, "0"), Unknown, nothing},
 	{"too large a count", bag("orders", "hash", vThread, "99999999999999999999"), Unknown, nothing},
@@ -144,6 +150,7 @@ var collectionExamples = []example{
 	{"value and a stranger", bag("group", "hash", vHash, vThread, vFaster+":expire_time", future, vFaster+":lock_count", "1", "x", "y"), Unknown, nothing},
 	{"permits", bag("{pool}:timeout", "zset", vPermit, future, "\xff123456789abcdef", "922337203685477", "\xfe123456789abcdef", past), "redisson",
 		ofPermits(Holder{Token: vPermit, Until: tFuture, Count: 1}, Holder{Token: "\xff123456789abcdef", Count: 1})},
+	{"a data key's members", bag("shop:{eu}:timeout", "zset", "user-0000000042x", future), Unknown, nothing},
 	{"permits under another name", bag("pool:timeout", "zset", vPermit, future), Unknown, nothing},
 	{"permits of another length", bag("{pool}:timeout", "zset", vPermit+"g", future), Unknown, nothing},
 	{"permits without a time", bag("{pool}:timeout", "zset", vPermit, "7"), Unknown, nothing},

@@ -119,7 +119,8 @@ func encodes(enc *base64.Encoding, s string, n int) bool {
 		return false
 	}
 	raw, err := enc.DecodeString(s)
-	return err == nil && len(raw) == n
+	// Random bytes are no text: of sixteen, one in ten million is.
+	return err == nil && len(raw) == n && !isText(string(raw))
 }
 
 // millis reads a moment in Unix milliseconds.

@@ -17,10 +17,12 @@ func (quartz) Patterns() []string { return []string{"*trigger_lock:*:*", "*job_b
 func (quartz) usual() Habits { return Habits{Careless: true} }
 
 func (quartz) Recognise(e Entry) (Decoded, bool) {
-	if !isText(e.text()) {
+	// A scheduler's id is one word; what stands in front of the key is the
+	// application's, so that other names may end alike.
+	if !isText(e.text()) || strings.ContainsAny(e.Value, " \"'{}[]<>(),;") {
 		return Decoded{}, false
 	}
-	d := mutex(e, Likely, Holder{Owner: e.Value})
+	d := mutex(e, Possible, Holder{Owner: e.Value})
 	switch {
 	case quartzKey(e.Key, "trigger_lock:"):
 	case quartzKey(e.Key, "job_blocked:"):

@@ -32,7 +32,7 @@ func (redisson) Recognise(e Entry) (Decoded, bool) {
 	switch {
 	case len(e.Items) == 0:
 	case e.Type == "zset":
-		d.Kind, d.Habits = Semaphore, Habits{Endless: true}
+		d.Confidence, d.Kind, d.Habits = Likely, Semaphore, Habits{Endless: true}
 		d.Holders, ok = redissonPermits(e)
 	case e.Type != "hash":
 	default:
@@ -49,6 +49,9 @@ func (redisson) Recognise(e Entry) (Decoded, bool) {
 			}
 		case len(d.Holders) != 1:
 			ok = false
+		default:
+			// A field that names an id and a number may be anybody's count.
+			d.Confidence = Likely
 		}
 	}
 	sortByToken(d.Holders)
@@ -150,7 +153,7 @@ func redissonPermits(e Entry) ([]Holder, bool) {
 	var holders []Holder
 	for _, i := range e.Items {
 		h := Holder{Token: i.Name, Count: 1}
-		if len(i.Name) != 16 {
+		if len(i.Name) != 16 || isText(i.Name) { // random bytes are no text
 			return nil, false
 		}
 		if score, err := strconv.ParseFloat(i.Value, 64); err != nil || score != redissonNever {

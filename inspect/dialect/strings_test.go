@@ -171,8 +171,9 @@ var stringExamples = []example{
 
 	{"executor", Text("lock4j:orders", vUUID4Hex), "lock4j", taken(Certain, Mutex, vUUID4Hex, Holder{}, Habits{})},
 	{"UUID with dashes", Text("lock4j:orders", vRandomUUID), Unknown, oneOf(Possible, Unknown, vRandomUUID, Holder{}, Habits{}, "aioredlock", "redlock-rb", "stackexchange.redis", "spring")},
-	{"scheduler", Text("app:trigger_lock:group:nightly", "web-1"), "quartz", taken(Likely, Mutex, "web-1", Holder{Owner: "web-1"}, Habits{})},
-	{"blocked", Text("job_blocked:group:nightly", "web-1"), "quartz", taken(Likely, Job, "web-1", Holder{Owner: "web-1"}, Habits{Endless: true})},
+	{"scheduler", Text("app:trigger_lock:group:nightly", "web-1"), "quartz", taken(Possible, Mutex, "web-1", Holder{Owner: "web-1"}, Habits{})},
+	{"a sentence", Text("last_job_blocked:user:42", "Ernest, 2026-11-30 12:00"), Unknown, taken(Possible, "", "Ernest, 2026-11-30 12:00", Holder{}, Habits{})},
+	{"blocked", Text("job_blocked:group:nightly", "web-1"), "quartz", taken(Possible, Job, "web-1", Holder{Owner: "web-1"}, Habits{Endless: true})},
 	{"no name", Text("trigger_lock:group:", "web-1"), Unknown, opaque("web-1")},
 
 	{"process", Text("{hangfire}:queue:default:dequeued:lock", vRandomUUID), "hangfire", taken(Likely, Mutex, vRandomUUID, Holder{Owner: vRandomUUID}, hangfireUsual)},
