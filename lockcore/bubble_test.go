@@ -22,7 +22,18 @@ import (
 	"dlock/lockcore"
 )
 
-var seeds = flag.Int("lockcore.seeds", 150, "random schedules to run on fake time; 2000 take a few minutes")
+// schedules is how many of them to run: fewer under the race detector unless
+// somebody asks for more than usual.
+func schedules() int {
+	if underRace && *seeds == usualSeeds {
+		return usualSeeds / 5
+	}
+	return *seeds
+}
+
+const usualSeeds = 150
+
+var seeds = flag.Int("lockcore.seeds", usualSeeds, "random schedules to run on fake time; 2000 take a few minutes")
 
 // plan is a random schedule: who does what to whom, and what goes wrong. It
 // follows from its seed. The order of what happens at one instant does not, so
@@ -426,7 +437,7 @@ func TestRandomSchedules(t *testing.T) {
 	var total summary
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the servers' Lua makes much garbage
 	t.Run("seeds", func(t *testing.T) {
-		for seed := range uint64(*seeds) {
+		for seed := range uint64(schedules()) {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
 				p := newPlan(seed)
