@@ -36,7 +36,7 @@ func TestEveryForm(t *testing.T) {
 		f, i := hand(t, kind, 1)
 		ms := func(d time.Duration) string { return fmt.Sprint(time.Now().Add(d).UnixMilli()) }
 		symfony := strings.Repeat("A", 43) + "="
-		sem1, sem2 := "0123456789abcdef", "fedcba9876543210"
+		sem1, sem2 := "\x010123456789abcde", "\xff0edcba987654321"
 		f.exec(1, "hset", "jobs:nightly", thread1, 2)
 		f.exec(1, "pexpire", "jobs:nightly", 25_000)
 		f.exec(1, "hset", "doc:7", "mode", "read", thread1, 1, thread2, 1)
