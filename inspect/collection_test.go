@@ -53,10 +53,10 @@ func TestEveryForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range []struct {
-			key, library, kind, typ string
-			state                   State
-			holders                 []string
-			shared                  bool
+			key, by, kind, typ string
+			state              State
+			holders            []string
+			shared             bool
 		}{
 			{"jobs:nightly", "redisson", dialect.Mutex, "hash", Held, []string{thread1}, false},
 			{"doc:7", "redisson", dialect.ReadWrite, "hash", Held, []string{thread2, thread1}, true},
@@ -69,7 +69,7 @@ func TestEveryForm(t *testing.T) {
 			for _, o := range l.Holders() {
 				tokens = append(tokens, o.Token)
 			}
-			if l.Library != w.library || w.kind != "" && l.Kind != w.kind || l.Type != w.typ || l.State != w.state || !slices.Equal(tokens, w.holders) || w.kind != "" && l.Shared != w.shared {
+			if l.Library != w.by || w.kind != "" && l.Kind != w.kind || l.Type != w.typ || l.State != w.state || !slices.Equal(tokens, w.holders) || w.kind != "" && l.Shared != w.shared {
 				t.Errorf("%s: %s %s %s %s shared %v %q", w.key, l.Library, l.Kind, l.Type, l.State, l.Shared, tokens)
 			}
 			if len(w.holders) > 0 && slices.Contains(findingIDs(l), "wrong-type") {

@@ -235,12 +235,12 @@ func TestNarrow(t *testing.T) {
 	pair, _ := Recognise(Text("redlock:orders", vRandomUUID))
 	alone, _ := Recognise(Text("orders", vTimeUUID))
 	for _, tt := range []struct {
-		name    string
-		d       Decoded
-		ran     func(string) bool
-		library string
-		sure    Confidence
-		habits  Habits
+		name   string
+		d      Decoded
+		ran    func(string) bool
+		by     string
+		sure   Confidence
+		habits Habits
 	}{
 		{"nothing is known", raw, ran(), Unknown, Possible, Habits{}},
 		{"one of them", raw, ran("redlock-rb", "redsync"), "redlock-rb", Likely, Habits{Recreates: true}},
@@ -251,7 +251,7 @@ func TestNarrow(t *testing.T) {
 		{"one alone", alone, ran("node-redlock"), "redis-py", Likely, Habits{Endless: true}},
 	} {
 		got := tt.d.Narrow(tt.ran)
-		if got.Library != tt.library || got.Confidence != tt.sure || got.Habits != tt.habits || !slices.Equal(got.Candidates, tt.d.Candidates) {
+		if got.Library != tt.by || got.Confidence != tt.sure || got.Habits != tt.habits || !slices.Equal(got.Candidates, tt.d.Candidates) {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 		if _, ok := ByName(got.Library); !ok {
