@@ -31,15 +31,7 @@ func (p *program) extendCommand() *cobra.Command {
 		Example:           extendExamples,
 		ValidArgsFunction: noCompletion,
 		RunE: func(c *cobra.Command, args []string) error {
-			format, err := p.format("text", "json")
-			if err != nil {
-				return err
-			}
-			resource, err := oneResource(c, args)
-			if err != nil {
-				return err
-			}
-			token, err := p.claimed(c, &by)
+			resource, token, format, err := p.claimedResource(c, args, &by)
 			if err != nil {
 				return err
 			}
@@ -52,6 +44,19 @@ func (p *program) extendCommand() *cobra.Command {
 	return c
 }
 
+// claimedResource reads what extend and unlock are about: a resource, the token
+// that claims it, and how to answer.
+func (p *program) claimedResource(c *cobra.Command, args []string, by *claim) (resource string, token lockcore.Token, format string, err error) {
+	if format, err = p.format("text", "json"); err != nil {
+		return
+	}
+	if resource, err = oneResource(c, args); err != nil {
+		return
+	}
+	token, err = p.claimed(c, by)
+	return
+}
+
 func (p *program) unlockCommand() *cobra.Command {
 	var by claim
 	c := &cobra.Command{
@@ -61,15 +66,7 @@ func (p *program) unlockCommand() *cobra.Command {
 		Example:           unlockExamples,
 		ValidArgsFunction: noCompletion,
 		RunE: func(c *cobra.Command, args []string) error {
-			format, err := p.format("text", "json")
-			if err != nil {
-				return err
-			}
-			resource, err := oneResource(c, args)
-			if err != nil {
-				return err
-			}
-			token, err := p.claimed(c, &by)
+			resource, token, format, err := p.claimedResource(c, args, &by)
 			if err != nil {
 				return err
 			}
